@@ -7,13 +7,18 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[path = "support/dice.rs"]
 #[expect(dead_code, reason = "only some of it is needed here")]
 mod dice;
 
+#[path = "support/side_by_side.rs"]
+#[expect(dead_code, reason = "only some of it is needed here")]
+mod side_by_side;
+
 use dice::Dice;
+use side_by_side::{git, git_command, median, succeed};
 
 const MEMORIES: usize = 10_000;
 const FILES: usize = 50_000;
@@ -42,25 +47,25 @@ fn main() -> std::io::Result<()> {
         answer["findings"].as_array().map_or(0, Vec::len)
     };
     let mut found = 0;
-    let cold = median(|_| {
+    let cold = median(RUNS, |_| {
         if cache.exists() {
             fs::remove_dir_all(&cache).expect("removed");
         }
         found = curate();
     });
-    let warm = median(|_| {
+    let warm = median(RUNS, |_| {
         curate();
     });
-    let edited = median(|n| {
+    let edited = median(RUNS, |n| {
         let path = project.join(".memory/memory_00000.md");
         fs::write(path, memory(&mut Dice(n as u64), 0)).expect("written");
         curate();
     });
-    let log = median(|_| {
-        let mut git = git(&project);
-        succeed(git.args(["log", "--name-status", "-M", "--format=%h %cs %s"]));
+    let log = median(RUNS, |_| {
+        let log = ["log", "--name-status", "-M", "--format=%h %cs %s"];
+        git(&project, &log);
     });
-    let grep = median(|_| {
+    let grep = median(RUNS, |_| {
         let mut command = Command::new("grep");
         let pattern = "[A-Za-z0-9_.-]+/[A-Za-z0-9_./-]+";
         command.args(["-r", "-o", "-h", "-E", pattern, ".memory"]);
@@ -95,12 +100,9 @@ fn path(file: usize) -> String {
 /// A project whose commits change, add and remove files, made by `git fast-import`.
 fn make_project(project: &Path) -> std::io::Result<()> {
     fs::create_dir(project)?;
-    succeed(git(project).args(["init", "-q", "-b", "main"]));
-    let mut import = git(project);
-    let import = import
-        .args(["fast-import", "--quiet"])
-        .stdin(Stdio::piped());
-    let mut import = import.spawn()?;
+    git(project, &["init", "-q", "-b", "main"]);
+    let mut import = git_command(project, &["fast-import", "--quiet"]);
+    let mut import = import.stdin(Stdio::piped()).spawn()?;
     let mut to = std::io::BufWriter::new(import.stdin.take().expect("piped"));
     let mut dice = Dice(1);
     let mut text = String::new();
@@ -144,7 +146,7 @@ fn make_project(project: &Path) -> std::io::Result<()> {
     to.flush()?;
     drop(to);
     assert!(import.wait()?.success(), "the project is imported");
-    succeed(git(project).args(["checkout", "-q", "-f", "main"]));
+    git(project, &["checkout", "-q", "-f", "main"]);
     Ok(())
 }
 
@@ -189,29 +191,4 @@ fn make_memories(store: &Path) -> std::io::Result<()> {
         index.push_str(&format!("- [memory {number}]({name}) — what it is about\n"));
     }
     fs::write(store.join("MEMORY.md"), index)
-}
-
-fn git(dir: &Path) -> Command {
-    let mut command = Command::new("git");
-    command
-        .current_dir(dir)
-        .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"]);
-    command
-}
-
-fn succeed(command: &mut Command) {
-    let status = command.stdout(Stdio::null()).status();
-    assert!(status.is_ok_and(|status| status.success()), "{command:?}");
-}
-
-fn median(mut run: impl FnMut(usize)) -> Duration {
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|n| {
-            let start = Instant::now();
-            run(n);
-            start.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times[RUNS / 2]
 }

@@ -8,7 +8,12 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+
+#[path = "support/side_by_side.rs"]
+#[expect(dead_code, reason = "only some of it is needed here")]
+mod side_by_side;
+
+use side_by_side::median;
 
 const RUNS: usize = 101;
 
@@ -48,25 +53,28 @@ fn main() -> std::io::Result<()> {
     let rows = [
         (
             "/bin/true",
-            median(|| run(&mut Command::new("/bin/true"), "")),
+            median(RUNS, |_| run(&mut Command::new("/bin/true"), "")),
         ),
         (
             "tome --version",
-            median(|| {
+            median(RUNS, |_| {
                 run(
                     Command::new(env!("CARGO_BIN_EXE_tome")).arg("--version"),
                     "",
                 )
             }),
         ),
-        ("hook, a prompt", median(|| hook(home.path(), &prompt))),
+        (
+            "hook, a prompt",
+            median(RUNS, |_| hook(home.path(), &prompt)),
+        ),
         (
             "hook, a tool's 100 KB",
-            median(|| hook(home.path(), &result)),
+            median(RUNS, |_| hook(home.path(), &result)),
         ),
         (
             "hook, a session's start",
-            median(|| hook(home.path(), &start)),
+            median(RUNS, |_| hook(home.path(), &start)),
         ),
     ];
     let mut out = std::io::stdout().lock();
@@ -114,17 +122,4 @@ fn run(command: &mut Command, input: &str) {
     drop(stdin.write_all(input.as_bytes()));
     drop(stdin);
     assert!(child.wait().expect("it ends").success());
-}
-
-fn median(mut once: impl FnMut()) -> Duration {
-    once();
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|_| {
-            let started = Instant::now();
-            once();
-            started.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[RUNS / 2]
 }

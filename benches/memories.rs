@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 #[path = "support/side_by_side.rs"]
 mod side_by_side;
 
-use side_by_side::{git, memory_text, succeed};
+use side_by_side::{git, median, memory_text, succeed};
 use tome::core::change::history::History;
 use tome::core::insight::review::observe;
 use tome::core::memory::Memory;
@@ -47,15 +47,15 @@ fn main() -> std::io::Result<()> {
     git(&store, &["add", "-A"]);
     git(&store, &["commit", "-q", "-m", "start"]);
 
-    let list = median(|_| succeed(&mut tome(&["list", "--json"])));
-    let grep = median(|_| {
+    let list = median(RUNS, |_| succeed(&mut tome(&["list", "--json"])));
+    let grep = median(RUNS, |_| {
         let mut command = Command::new("grep");
         command
             .args(["-r", "-h", "-m1", "--include=*.md", "^description:", "."])
             .current_dir(&store);
         succeed(&mut command);
     });
-    let write = median(|n| {
+    let write = median(RUNS, |n| {
         let content = format!("Run {n}.");
         succeed(&mut tome(&[
             "write",
@@ -66,7 +66,7 @@ fn main() -> std::io::Result<()> {
             &content,
         ]));
     });
-    let commit = median(|n| {
+    let commit = median(RUNS, |n| {
         fs::write(store.join("memory_05001.md"), format!("Run {n}.\n")).expect("written");
         git(&store, &["add", "memory_05001.md"]);
         git(&store, &["commit", "-q", "-m", "run"]);
@@ -75,8 +75,8 @@ fn main() -> std::io::Result<()> {
     // What was written just now is read again, since it may change without another time.
     std::thread::sleep(std::time::Duration::from_secs(3));
     succeed(&mut tome(&["review", "--count"]));
-    let count = median(|_| succeed(&mut tome(&["review", "--count"])));
-    let status = median(|_| git(&store, &["status", "--porcelain"]));
+    let count = median(RUNS, |_| succeed(&mut tome(&["review", "--count"])));
+    let status = median(RUNS, |_| git(&store, &["status", "--porcelain"]));
     let (listing, observing) = observing(&store, home.path())?;
     let history = home.path().join(".local/share/tome/history/journal.jsonl");
     let journal = fs::read_to_string(history)?;
@@ -138,8 +138,8 @@ fn observing(store: &Path, home: &Path) -> std::io::Result<(Duration, Duration)>
     observed(&list());
     let mut out = std::io::stdout().lock();
     writeln!(out, "first sight of the store: {:.1?}", start.elapsed())?;
-    let alone = median(|_| drop(list()));
-    Ok((alone, median(|_| observed(&list()))))
+    let alone = median(RUNS, |_| drop(list()));
+    Ok((alone, median(RUNS, |_| observed(&list()))))
 }
 
 fn row(
@@ -154,16 +154,4 @@ fn row(
         out,
         "{name:32} {time:>10.1?}   {peer:28} {theirs:>10.1?}   ratio {ratio:.2}"
     )
-}
-
-fn median(mut run: impl FnMut(usize)) -> Duration {
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|n| {
-            let start = Instant::now();
-            run(n);
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[RUNS / 2]
 }

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[path = "support/side_by_side.rs"]
+#[expect(dead_code, reason = "only some of it is needed here")]
 mod side_by_side;
 
 use side_by_side::{git, git_command, memory_text, succeed};

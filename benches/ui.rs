@@ -13,16 +13,19 @@
 
 #[path = "support/synthetic.rs"]
 mod synthetic;
+#[allow(dead_code)]
+#[path = "../tests/it/tui/tty.rs"]
+mod tty;
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nucleo::pattern::{CaseMatching, Normalization};
 use nucleo::{Config, Nucleo};
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use portable_pty::CommandBuilder;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -34,6 +37,7 @@ use tome::core::search::index::{Corpus, Part};
 use tome::core::text::time::Moment;
 use tome::tui::measure::{HeadlessApp, HeadlessSetup};
 use tome::tui::{NamedStore, StoreSource};
+use tty::Tty;
 
 const MEMORIES: usize = 10_000;
 /// The length of a long line.
@@ -385,31 +389,18 @@ fn peer_keys(corpus: &Corpus) -> Both {
 
 /// Returns the processor time that the real program uses while idle.
 fn idle(home: &Path) -> Result<Duration, Box<dyn std::error::Error>> {
-    let pty = native_pty_system().openpty(PtySize {
-        rows: SIZE.height,
-        cols: SIZE.width,
-        pixel_width: 0,
-        pixel_height: 0,
-    })?;
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tome"));
     command.cwd(home.join("project"));
     command.env("HOME", home);
     command.env("TERM", "xterm-256color");
     command.env("COLORFGBG", "15;0");
-    let mut child = pty.slave.spawn_command(command)?;
-    drop(pty.slave);
-    let mut output = pty.master.try_clone_reader()?;
-    std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while matches!(output.read(&mut bytes), Ok(1..)) {}
-    });
-    let id = child.process_id().ok_or("the program runs")?;
+    let tty = Tty::start(command, (SIZE.width, SIZE.height));
     std::thread::sleep(Duration::from_secs(3));
-    let before = processor_time(id)?;
+    let before = processor_time(tty.id())?;
     std::thread::sleep(Duration::from_secs(3));
-    let spent = processor_time(id)? - before;
-    pty.master.take_writer()?.write_all(b"q")?;
-    child.wait()?;
+    let spent = processor_time(tty.id())? - before;
+    tty.send("q");
+    tty.end();
     Ok(spent)
 }
 

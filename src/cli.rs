@@ -92,6 +92,10 @@ enum Failure {
 }
 
 impl Failure {
+    fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
     /// Returns it as an error of the core, for a server that the core knows nothing of.
     fn into_error(self) -> Error {
         match self {

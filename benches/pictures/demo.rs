@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tome::core::memory::discover::claude_slug;
 
-use crate::Result;
 use crate::film::Frame;
 use crate::place::{END_OF_LINE, ENTER, ESCAPE, SAVE, browse};
 use crate::stage::{Size, TerminalSession};
@@ -18,7 +17,7 @@ const LETTER: u64 = 90;
 
 /// The program, and the frames so far.
 struct Recorder<'a> {
-    stage: &'a mut TerminalSession,
+    stage: &'a TerminalSession,
     frames: Vec<Frame>,
     caption: (&'static str, &'static str),
 }
@@ -40,33 +39,31 @@ impl Recorder<'_> {
         caption: (&'static str, &'static str),
         then: &str,
         milliseconds: u64,
-    ) -> Result<()> {
+    ) {
         self.caption = caption;
-        self.stage.press(keys, then)?;
+        self.stage.press(keys, then);
         self.keep(milliseconds);
-        Ok(())
     }
 
     /// Types a text letter by letter.
-    fn text(&mut self, text: &str, then: &str, milliseconds: u64) -> Result<()> {
+    fn text(&mut self, text: &str, then: &str, milliseconds: u64) {
         let mut letters = text.chars().peekable();
         while let Some(letter) = letters.next() {
-            self.stage.send(letter.encode_utf8(&mut [0; 4]))?;
-            match letters.peek() {
-                Some(_) => self.keep(LETTER),
-                None => self.stage.see(then)?,
+            self.stage.send(letter.encode_utf8(&mut [0; 4]));
+            if letters.peek().is_some() {
+                self.keep(LETTER);
             }
         }
+        self.stage.see(then);
         self.keep(milliseconds);
-        Ok(())
     }
 }
 
 /// A session in which an agent changes a memory: its record, then the file.
-fn change_as_agent(stage: &TerminalSession) -> Result<()> {
+fn change_as_agent(stage: &TerminalSession) {
     const BEFORE: &str = "- refresh token: 7 days, rotated on use";
     const AFTER: &str = "- refresh token: 30 days, rotated on use";
-    let demo = stage.demo();
+    let demo = &stage.demo;
     let session = "7d2e9f40-5c1b-4a83-b6d4-0e9f8a7b6c5d";
     let record = |kind: &str, id: &str, content: serde_json::Value| {
         let record = serde_json::json!({
@@ -85,19 +82,19 @@ fn change_as_agent(stage: &TerminalSession) -> Result<()> {
         claude_slug(&demo.project)
     ));
     let records = record("user", "u1", prompt) + &record("assistant", "u2", call);
-    std::fs::write(log, records)?;
-    stage.see("10 sessions")?;
+    std::fs::write(log, records).expect("a log");
+    stage.see("10 sessions");
     stage.change("shop/.memory/auth_refactor.md", |text| {
         text.replace(BEFORE, AFTER)
-    })
+    });
 }
 
 /// Plays the demo; returns its frames.
-pub(crate) fn play(stage: &mut TerminalSession) -> Result<Vec<Frame>> {
-    browse(stage)?;
+pub(crate) fn play(stage: &TerminalSession) -> Vec<Frame> {
+    browse(stage);
     stage.still();
-    change_as_agent(stage)?;
-    stage.see("1 to review")?;
+    change_as_agent(stage);
+    stage.see("1 to review");
     let mut play = Recorder {
         stage,
         frames: Vec::new(),
@@ -105,22 +102,22 @@ pub(crate) fn play(stage: &mut TerminalSession) -> Result<Vec<Frame>> {
     };
     play.keep(2500);
     let caption = ("R", "review what agents wrote, and why");
-    play.key("R", caption, "claude-code in “", 3500)?;
-    play.key("r", ("r", "take it back?"), "revert 1 file", 2200)?;
-    play.key(ENTER, ("Enter", "taken back"), "7 days", 200)?;
-    play.stage.gone("revert 1 file")?;
+    play.key("R", caption, "claude-code in “", 3500);
+    play.key("r", ("r", "take it back?"), "revert 1 file", 2200);
+    play.key(ENTER, ("Enter", "taken back"), "7 days", 200);
+    play.stage.gone("revert 1 file");
     play.keep(1800);
-    play.stage.press(ESCAPE, "sessions")?;
-    play.key("/", ("/", "find, in memories and logs"), "find ❯", 700)?;
-    play.text("token rot", "Use JWT", 2200)?;
+    play.stage.press(ESCAPE, "sessions");
+    play.key("/", ("/", "find, in memories and logs"), "find ❯", 700);
+    play.text("token rot", "Use JWT", 2200);
     let caption = ("Ctrl-E", "edit the memory at the match");
-    play.key("\u{5}", caption, "edit · auth_refactor.md", 1200)?;
-    play.stage.send(END_OF_LINE)?;
-    play.text(" See rotate.rs.", "rotate.rs.", 1000)?;
+    play.key("\u{5}", caption, "edit · auth_refactor.md", 1200);
+    play.stage.send(END_OF_LINE);
+    play.text(" See rotate.rs.", "rotate.rs.", 1000);
     let caption = ("Ctrl-S", "see what would change");
-    play.key(SAVE, caption, "save", 3000)?;
-    play.key(ENTER, ("Enter", "write it"), "Memory saved", 2000)?;
-    play.key("u", ("u", "undo"), "ndone", 2500)?;
-    play.key("t", ("t", "what happened, day by day"), "Asked", 3500)?;
-    Ok(play.frames)
+    play.key(SAVE, caption, "save", 3000);
+    play.key(ENTER, ("Enter", "write it"), "Memory saved", 2000);
+    play.key("u", ("u", "undo"), "ndone", 2500);
+    play.key("t", ("t", "what happened, day by day"), "Asked", 3500);
+    play.frames
 }

@@ -279,10 +279,10 @@ impl Painter<'_> {
             height: HEIGHT as f32,
             line: LINE,
         };
-        if let Some(cover) = shape::of(letter, size) {
+        if let Some(outlines) = shape::of(letter, size) {
             for y in 0..HEIGHT {
                 for x in 0..WIDTH {
-                    let much = cover(x as f32 + 0.5, y as f32 + 0.5);
+                    let much = shape::cover(&outlines, x, y);
                     self.canvas.blend(left + x, top + y, colour, much);
                 }
             }

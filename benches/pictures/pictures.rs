@@ -26,11 +26,12 @@ mod stage;
 
 use std::error::Error;
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use font::Fonts;
 use paint::{Colours, DARK, LIGHT};
-use place::Place;
+use place::{PLACES, Play};
 use stage::{Size, TerminalSession};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -84,7 +85,9 @@ fn draw_readme(names: &[String]) -> Result<()> {
     let painter = Painter::new(&folder)?;
     for (name, place, theme) in &pictures {
         if names.is_empty() || names.contains(name) {
-            painter.draw(place::by_name(place)?, theme, SIZE, name)?;
+            let known = PLACES.iter().find(|(known, _)| known == place);
+            let (_, play) = known.ok_or("no such place")?;
+            painter.draw(*play, theme, SIZE, name)?;
         }
     }
     if names.is_empty() || names.iter().any(|name| name == DEMO) {
@@ -96,27 +99,29 @@ fn draw_readme(names: &[String]) -> Result<()> {
 
 /// Draws every place, or those of these names, in every theme and size.
 fn draw_all(folder: &Path, names: &[String]) -> Result<()> {
-    refuse_unknown(names, place::PLACES.iter().map(|place| place.name))?;
+    refuse_unknown(names, PLACES.iter().map(|(place, _)| *place))?;
     let painter = Painter::new(folder)?;
     let mut failures = Vec::new();
-    for place in &place::PLACES {
-        if !names.is_empty() && !names.iter().any(|name| name == place.name) {
+    for (place, play) in PLACES {
+        if !names.is_empty() && !names.iter().any(|name| name == place) {
             continue;
         }
         for (theme, _) in &THEMES {
             for size in SIZES {
                 let (columns, rows) = size;
-                let name = format!("{}-{theme}-{columns}x{rows}", place.name);
-                // One that fails does not keep the others from being drawn.
-                let drawn = painter.draw(place, theme, size, &name);
-                failures.extend(drawn.err().map(|error| error.to_string()));
+                let name = format!("{place}-{theme}-{columns}x{rows}");
+                // One that fails does not keep the others from being drawn, and has said why.
+                let draw = || painter.draw(play, theme, size, &name).is_ok();
+                if !catch_unwind(AssertUnwindSafe(draw)).unwrap_or(false) {
+                    failures.push(name);
+                }
             }
         }
     }
     if failures.is_empty() {
         Ok(())
     } else {
-        Err(failures.join("\n").into())
+        Err(format!("not drawn: {}", failures.join(", ")).into())
     }
 }
 
@@ -145,13 +150,13 @@ impl<'a> Painter<'a> {
         })
     }
 
-    fn draw(&self, place: &Place, theme: &str, size: Size, name: &str) -> Result<()> {
+    fn draw(&self, play: Play, theme: &str, size: Size, name: &str) -> Result<()> {
         let (_, colours) = THEMES
             .iter()
             .find(|(known, _)| *known == theme)
             .ok_or("no such theme")?;
-        let mut stage = TerminalSession::open(&self.program, colours.says, size)?;
-        (place.play)(&mut stage).map_err(|error| format!("{name}: {error}"))?;
+        let stage = TerminalSession::open(&self.program, colours.says, size, |_| Ok(()))?;
+        play(&stage);
         let png = paint::png(&stage.still(), &self.fonts, colours)?;
         stage.leave()?;
         self.write(&format!("{name}.png"), &png)
@@ -159,8 +164,8 @@ impl<'a> Painter<'a> {
 
     /// Records the demo.
     fn record(&self) -> Result<()> {
-        let mut stage = TerminalSession::open(&self.program, DARK.says, demo::SIZE)?;
-        let frames = demo::play(&mut stage).map_err(|error| format!("{DEMO}: {error}"))?;
+        let stage = TerminalSession::open(&self.program, DARK.says, demo::SIZE, |_| Ok(()))?;
+        let frames = demo::play(&stage);
         stage.leave()?;
         let svg = film::svg(&frames, &DARK, demo::TITLE);
         self.write(&format!("{DEMO}.svg"), svg.as_bytes())?;

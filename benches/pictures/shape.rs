@@ -1,7 +1,8 @@
 //! Characters that are drawn as geometry, so that lines join between cells: boxes, blocks, meters.
 
-/// How much of a pixel a shape covers, 0 to 1; x and y are relative to the cell's corner.
-pub(crate) type Cover = Box<dyn Fn(f32, f32) -> f32>;
+/// The corners of a closed outline, relative to the cell's corner. One that runs the other way round
+/// inside of another is a hole.
+pub(crate) type Outline = Vec<(f32, f32)>;
 
 /// The size of a cell and the thickness of a light line, in pixels.
 #[derive(Debug, Clone, Copy)]
@@ -67,40 +68,43 @@ const DASHED: [(char, bool, f32); 6] = [
 ];
 
 /// Returns the shape of a character, if it has one.
-pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
+pub(crate) fn of(letter: char, cell: Cell) -> Option<Vec<Outline>> {
     let Cell {
         width,
         height,
         line,
     } = cell;
+    let (middle_x, middle_y) = (width / 2.0, height / 2.0);
     if let Some((_, arms)) = ARMS.iter().find(|(known, _)| *known == letter) {
         return Some(lines(*arms, cell));
     }
     if let Some((_, x, y)) = ROUND.iter().find(|(known, ..)| *known == letter) {
-        return Some(corner(*x, *y, cell));
+        return Some(vec![corner(*x, *y, cell)]);
     }
-    if let Some((_, upright, count)) = DASHED.iter().find(|(known, ..)| *known == letter) {
-        let (upright, count) = (*upright, *count);
-        return Some(Box::new(move |x, y| {
-            let (along, across, middle) = if upright {
-                (y / height, x, width / 2.0)
+    if let Some((_, is_upright, dashes)) = DASHED.iter().find(|(known, ..)| *known == letter) {
+        let half = line / 2.0;
+        let dash = |at: u8| {
+            let (start, end) = (f32::from(at) / dashes, (f32::from(at) + 0.66) / dashes);
+            if *is_upright {
+                let (left, right) = (middle_x - half, middle_x + half);
+                rectangle(left, start * height, right, end * height)
             } else {
-                (x / width, y, height / 2.0)
-            };
-            let gap = (along * count).fract();
-            within(across - middle, line / 2.0).min(f32::from(u8::from(gap < 0.66)))
-        }));
+                let (top, bottom) = (middle_y - half, middle_y + half);
+                rectangle(start * width, top, end * width, bottom)
+            }
+        };
+        return Some((0..*dashes as u8).map(dash).collect());
     }
     if let Some((left, top, right, bottom)) = block(letter) {
-        let (left, right) = ((left * width).round(), (right * width).round());
-        let (top, bottom) = ((top * height).round(), (bottom * height).round());
-        return Some(Box::new(move |x, y| {
-            let inside = (left..right).contains(&x) && (top..bottom).contains(&y);
-            f32::from(u8::from(inside))
-        }));
+        let (left, right) = (left * width, right * width);
+        return Some(vec![rectangle(left, top * height, right, bottom * height)]);
     }
     match letter {
-        '▰' | '▱' => Some(slanted(letter == '▰', cell)),
+        '▰' => Some(vec![slanted(cell, 0.0)]),
+        '▱' => {
+            let hole = slanted(cell, line * 0.75).into_iter().rev().collect();
+            Some(vec![slanted(cell, 0.0), hole])
+        }
         _ => None,
     }
 }
@@ -108,180 +112,107 @@ pub(crate) fn of(letter: char, cell: Cell) -> Option<Cover> {
 /// Returns the shape of a character as the data of an SVG path, if it has one. `count` of it stand
 /// side by side; the first one's corner is at `x`, 0.
 pub(crate) fn path(letter: char, x: f32, count: usize, cell: Cell) -> Option<String> {
-    let Cell {
-        width,
-        height,
-        line,
-    } = cell;
-    let across = (0..count).map(|at| x + width * at as f32);
-    let rectangle = |left: f32, top: f32, right: f32, bottom: f32| {
-        format!("M{left} {top}H{right}V{bottom}H{left}z")
+    let outlines = of(letter, cell)?;
+    let ends = [0.0, cell.width];
+    let is_through = |outline: &Outline| outline.iter().all(|(x, _)| ends.contains(x));
+    // What goes from side to side is one piece.
+    let (copies, stretch) = match outlines.as_slice() {
+        [one] if is_through(one) => (1, count as f32),
+        _ => (count, 1.0),
     };
-    let (middle_x, middle_y) = (width / 2.0, height / 2.0);
-    if let Some((_, arms)) = ARMS.iter().find(|(known, _)| *known == letter) {
-        let half = |weight: u8| f32::from(weight) * line / 2.0;
-        let [up, right, down, left] = arms.map(half);
-        if up + down == 0.0 && left == right {
-            let right = x + width * count as f32;
-            return Some(rectangle(x, middle_y - left, right, middle_y + left));
+    let mut path = String::new();
+    for copy in 0..copies {
+        let left = x + cell.width * copy as f32;
+        for outline in &outlines {
+            let corners = outline.iter().map(|(x, y)| (left + x * stretch, *y));
+            let corners: Vec<String> = corners.map(|(x, y)| format!("{x} {y}")).collect();
+            path.push_str(&format!("M{}z", corners.join(" ")));
         }
-        let thickest = half(arms.iter().copied().max().unwrap_or(1));
-        let one = |x: f32| {
-            let middle_x = x + middle_x;
-            let upright = |half, top, bottom| {
-                if half > 0.0 {
-                    rectangle(middle_x - half, top, middle_x + half, bottom)
-                } else {
-                    String::new()
-                }
-            };
-            let level = |half, left, right| {
-                if half > 0.0 {
-                    rectangle(left, middle_y - half, right, middle_y + half)
-                } else {
-                    String::new()
-                }
-            };
-            [
-                upright(up, 0.0, middle_y + thickest),
-                upright(down, middle_y - thickest, height),
-                level(left, x, middle_x + thickest),
-                level(right, middle_x - thickest, x + width),
-            ]
-            .concat()
-        };
-        return Some(across.map(one).collect());
     }
-    if let Some((_, towards_x, towards_y)) = ROUND.iter().find(|(known, ..)| *known == letter) {
-        // The arc and the rest of the upright arm, as thick as a line.
-        let half = line / 2.0;
-        let end_y = if *towards_y > 0.0 { height } else { 0.0 };
-        let turn_y = middle_y + middle_x * towards_y;
-        let one = |x: f32| {
-            let middle = x + middle_x;
-            let end_x = if *towards_x > 0.0 { x + width } else { x };
-            let (outer, inner) = (middle_x + half, middle_x - half);
-            let (sweep, back) = if towards_x * towards_y > 0.0 {
-                (1, 0)
-            } else {
-                (0, 1)
-            };
-            format!(
-                "M{} {end_y}V{turn_y}A{outer} {outer} 0 0 {sweep} {end_x} {}V{}A{inner} {inner} 0 0 {back} {} {turn_y}V{end_y}z",
-                middle - half * towards_x,
-                middle_y - half * towards_y,
-                middle_y + half * towards_y,
-                middle + half * towards_x,
-            )
-        };
-        return Some(across.map(one).collect());
-    }
-    if let Some((_, upright, dashes)) = DASHED.iter().find(|(known, ..)| *known == letter) {
-        let half = line / 2.0;
-        let one = |x: f32| -> String {
-            let starts = (0..*dashes as usize).map(|at| at as f32 / dashes);
-            let dash = |start: f32| {
-                if *upright {
-                    let (top, bottom) = (start * height, (start + 0.66 / dashes) * height);
-                    rectangle(x + middle_x - half, top, x + middle_x + half, bottom)
-                } else {
-                    let (left, right) = (start * width, (start + 0.66 / dashes) * width);
-                    rectangle(x + left, middle_y - half, x + right, middle_y + half)
-                }
-            };
-            starts.map(dash).collect()
-        };
-        return Some(across.map(one).collect());
-    }
-    if let Some((left, top, right, bottom)) = block(letter) {
-        let (top, bottom) = (top * height, bottom * height);
-        if left == 0.0 && right == 1.0 {
-            return Some(rectangle(x, top, x + width * count as f32, bottom));
-        }
-        let one = |x: f32| rectangle(x + left * width, top, x + right * width, bottom);
-        return Some(across.map(one).collect());
-    }
-    match letter {
-        '▰' | '▱' => {
-            // An inner one that runs the other way round is left out of the outer one.
-            let slanted = |x: f32, inset: f32, way: f32| {
-                let (tall, slant) = (height * 0.16 - inset, width * 0.14);
-                let wide = (width * 0.5 - slant - inset) * way;
-                let middle = x + middle_x;
-                format!(
-                    "M{} {}H{}L{} {}H{}z",
-                    middle - wide + slant,
-                    middle_y - tall,
-                    middle + wide + slant,
-                    middle + wide - slant,
-                    middle_y + tall,
-                    middle - wide - slant,
-                )
-            };
-            let one = |x: f32| match letter {
-                '▰' => slanted(x, 0.0, 1.0),
-                _ => slanted(x, 0.0, 1.0) + &slanted(x, line * 0.75, -1.0),
-            };
-            Some(across.map(one).collect())
-        }
-        _ => None,
-    }
+    Some(path)
 }
 
-/// Returns 1 if `distance` is within `reach`, with a soft edge of one pixel.
-fn within(distance: f32, reach: f32) -> f32 {
-    (reach + 0.5 - distance.abs()).clamp(0.0, 1.0)
+/// Returns how much of the pixel with this corner the outlines cover, 0 to 1.
+pub(crate) fn cover(outlines: &[Outline], x: usize, y: usize) -> f32 {
+    const SAMPLES: usize = 4;
+    let offset = |at: usize| (at as f32 + 0.5) / SAMPLES as f32;
+    let points = (0..SAMPLES * SAMPLES).map(|at| {
+        let (across, down) = (offset(at % SAMPLES), offset(at / SAMPLES));
+        (x as f32 + across, y as f32 + down)
+    });
+    let inside = points.filter(|point| {
+        let turns: i32 = outlines.iter().map(|outline| turns(outline, *point)).sum();
+        turns != 0
+    });
+    inside.count() as f32 / (SAMPLES * SAMPLES) as f32
 }
 
-fn lines(arms: [u8; 4], cell: Cell) -> Cover {
-    let (middle_x, middle_y) = (cell.width / 2.0, cell.height / 2.0);
-    let half = move |weight: u8| match weight {
-        0 => -1.0,
-        1 => cell.line / 2.0,
-        _ => cell.line,
-    };
-    Box::new(move |x, y| {
-        let (dx, dy) = (x - middle_x, y - middle_y);
-        // An arm extends over the middle as far as the thickest line that it meets.
-        let thickest = half(arms.into_iter().max().unwrap_or(1));
-        let [up, right, down, left] = arms.map(half);
-        let upright = |half: f32, there: bool| {
-            if there && half > 0.0 {
-                within(dx, half)
+/// Returns how often an outline goes round a point.
+fn turns(outline: &Outline, (x, y): (f32, f32)) -> i32 {
+    let next = outline.iter().cycle().skip(1);
+    let edges = outline.iter().zip(next);
+    edges
+        .map(|((from_x, from_y), (to_x, to_y))| {
+            let is_crossed = (*from_y <= y) != (*to_y <= y);
+            let at = || from_x + (y - from_y) / (to_y - from_y) * (to_x - from_x);
+            if !is_crossed || at() <= x {
+                0
+            } else if to_y > from_y {
+                1
             } else {
-                0.0
+                -1
             }
-        };
-        let level = |half: f32, there: bool| {
-            if there && half > 0.0 {
-                within(dy, half)
-            } else {
-                0.0
-            }
-        };
-        upright(up, dy <= thickest)
-            .max(upright(down, dy >= -thickest))
-            .max(level(left, dx <= thickest))
-            .max(level(right, dx >= -thickest))
-    })
+        })
+        .sum()
 }
 
-fn corner(towards_x: f32, towards_y: f32, cell: Cell) -> Cover {
+fn rectangle(left: f32, top: f32, right: f32, bottom: f32) -> Outline {
+    vec![(left, top), (right, top), (right, bottom), (left, bottom)]
+}
+
+fn lines(arms: [u8; 4], cell: Cell) -> Vec<Outline> {
+    let Cell { width, height, .. } = cell;
+    let (x, y) = (width / 2.0, height / 2.0);
+    let half = |weight: u8| f32::from(weight) * cell.line / 2.0;
+    let [up, right, down, left] = arms.map(half);
+    if up + down == 0.0 && left == right {
+        return vec![rectangle(0.0, y - left, width, y + left)];
+    }
+    // An arm extends over the middle as far as the thickest line that it meets.
+    let thickest = half(arms.into_iter().max().unwrap_or(1));
+    let arms = [
+        (up, rectangle(x - up, 0.0, x + up, y + thickest)),
+        (down, rectangle(x - down, y - thickest, x + down, height)),
+        (left, rectangle(0.0, y - left, x + thickest, y + left)),
+        (right, rectangle(x - thickest, y - right, width, y + right)),
+    ];
+    let there = arms.into_iter().filter(|(half, _)| *half > 0.0);
+    there.map(|(_, outline)| outline).collect()
+}
+
+/// Returns an arc from the side to the middle, and the rest of the upright arm.
+fn corner(towards_x: f32, towards_y: f32, cell: Cell) -> Outline {
+    const STEPS: u8 = 12;
     let (middle_x, middle_y) = (cell.width / 2.0, cell.height / 2.0);
     let half = cell.line / 2.0;
-    let radius = middle_x;
-    Box::new(move |x, y| {
-        // Mirrored so that it opens to the right and downwards.
-        let (dx, dy) = ((x - middle_x) * towards_x, (y - middle_y) * towards_y);
-        if dy >= radius {
-            return within(dx, half);
-        }
-        if dx > radius {
-            return within(dy, half);
-        }
-        let distance = ((dx - radius).powi(2) + (dy - radius).powi(2)).sqrt();
-        within(distance - radius, half)
-    })
+    // As if it opened to the right and downwards; the centre of the arc is there.
+    let arc = |radius: f32| {
+        (0..=STEPS).map(move |step| {
+            let angle = f32::from(step) / f32::from(STEPS) * std::f32::consts::FRAC_PI_2;
+            (
+                middle_x - radius * angle.cos(),
+                middle_x - radius * angle.sin(),
+            )
+        })
+    };
+    let mut outline = vec![(-half, middle_y)];
+    outline.extend(arc(middle_x + half));
+    outline.extend(arc(middle_x - half).collect::<Vec<_>>().into_iter().rev());
+    outline.push((half, middle_y));
+    let turned = outline.into_iter();
+    turned
+        .map(|(x, y)| (middle_x + x * towards_x, middle_y + y * towards_y))
+        .collect()
 }
 
 /// Returns the part of the cell that is filled: left, top, right, bottom.
@@ -296,25 +227,15 @@ fn block(letter: char) -> Option<(f32, f32, f32, f32)> {
     })
 }
 
-/// Returns the shape of one step of a meter.
-fn slanted(full: bool, cell: Cell) -> Cover {
-    let Cell {
-        width,
-        height,
-        line,
-    } = cell;
-    let (tall, slant) = (height * 0.16, width * 0.14);
-    Box::new(move |x, y| {
-        let dy = y - height * 0.5;
-        // Undoes the slant, which gives a rectangle.
-        let dx = x - width * 0.5 + dy / tall * slant;
-        let wide = width * 0.5 - slant - 0.5;
-        let outside = (dx.abs() - wide).max(dy.abs() - tall);
-        let filled = (0.5 - outside).clamp(0.0, 1.0);
-        if full {
-            filled
-        } else {
-            filled - (0.5 - outside - line * 0.75).clamp(0.0, 1.0)
-        }
-    })
+/// Returns one step of a meter, smaller by `inset`.
+fn slanted(cell: Cell, inset: f32) -> Outline {
+    let (middle_x, middle_y) = (cell.width / 2.0, cell.height / 2.0);
+    let (tall, slant) = (cell.height * 0.16 - inset, cell.width * 0.14);
+    let wide = middle_x - slant - inset;
+    vec![
+        (middle_x - wide + slant, middle_y - tall),
+        (middle_x + wide + slant, middle_y - tall),
+        (middle_x + wide - slant, middle_y + tall),
+        (middle_x - wide - slant, middle_y + tall),
+    ]
 }

@@ -139,7 +139,7 @@ struct Soak<'a> {
 
 impl<'a> Soak<'a> {
     fn open(program: &'a Path, size: Size, memories: usize) -> Result<Self> {
-        let stage = TerminalSession::prepare(program, "15;0", size, |demo| {
+        let stage = TerminalSession::open(program, "15;0", size, |demo| {
             let folder = demo.project.join(".memory");
             for number in 0..memories {
                 let text = format!(
@@ -149,8 +149,8 @@ impl<'a> Soak<'a> {
             }
             Ok(())
         })?;
-        stage.see("memories")?;
-        let writer = Writer::start(&stage.demo().project, &stage.demo().home);
+        stage.see("memories");
+        let writer = Writer::start(&stage.demo.project, &stage.demo.home);
         Ok(Self {
             program,
             stage,
@@ -177,14 +177,15 @@ impl<'a> Soak<'a> {
                 });
                 let keys = action.map_or("j", |(_, keys)| keys);
                 writeln!(self.pressed, "{keys:?}")?;
-                if let Err(error) = self.stage.send(keys) {
-                    return Err(self.failure(&format!("the program is gone: {error}")));
+                if self.stage.has_ended() {
+                    return Err(self.failure("the program has ended"));
                 }
+                self.stage.send(keys);
                 actions += 1;
                 if dice.below(ACTIONS_A_RESIZE) == 0 {
                     let size = OTHER_SIZES[dice.below(OTHER_SIZES.len())];
                     writeln!(self.pressed, "{size:?}")?;
-                    self.stage.resize(size)?;
+                    self.stage.resize(size);
                     resizes += 1;
                 }
                 // Bursts as well as pauses.
@@ -211,11 +212,11 @@ impl<'a> Soak<'a> {
     /// Leaves whatever is open, and compares the screen with what the files are.
     fn look(&mut self) -> Result<()> {
         self.writer.is_paused.store(true, Ordering::SeqCst);
-        self.stage.resize(self.size)?;
+        self.stage.resize(self.size);
         std::thread::sleep(Duration::from_millis(300));
         // Out of every place; questions about unsaved text are answered with "keep".
         for _ in 0..12 {
-            self.stage.send("\u{1b}")?;
+            self.stage.send("\u{1b}");
             std::thread::sleep(Duration::from_millis(60));
         }
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -223,11 +224,11 @@ impl<'a> Soak<'a> {
         loop {
             if shown.is_none() {
                 // A program that was kept waiting takes several of them as one.
-                self.stage.send("\u{1b}")?;
+                self.stage.send("\u{1b}");
                 self.stage.still();
                 // Everything is read again and folded, so that each store is a row with its number.
-                self.stage.send("\u{1b}[15~")?;
-                self.stage.send("Zg")?;
+                self.stage.send("\u{1b}[15~");
+                self.stage.send("Zg");
             }
             let screen = self.stage.still().contents();
             if self.stage.has_ended() {
@@ -260,7 +261,7 @@ impl<'a> Soak<'a> {
     }
 
     fn command(&self, args: &[&str]) -> Result<std::process::Output> {
-        let demo = self.stage.demo();
+        let demo = &self.stage.demo;
         let mut command = Command::new(self.program);
         command.args(args).current_dir(&demo.project).env_clear();
         Ok(command.env("HOME", &demo.home).output()?)

@@ -2,6 +2,20 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The median time of so many runs; each gets its number.
+pub(crate) fn median(runs: usize, mut run: impl FnMut(usize)) -> Duration {
+    let mut times: Vec<Duration> = (0..runs)
+        .map(|number| {
+            let start = Instant::now();
+            run(number);
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[runs / 2]
+}
 
 /// A call of git in a directory.
 pub(crate) fn git_command(at: &Path, args: &[&str]) -> Command {

@@ -31,8 +31,8 @@ fn keys(shell: ShellArg, printer: &mut Printer) -> CommandResult {
         ShellArg::Fish => include_str!("../../assets/shell/keys.fish"),
         ShellArg::Tmux => include_str!("../../assets/shell/keys.tmux"),
         ShellArg::Elvish | ShellArg::PowerShell => {
-            return Err(Failure::Usage(
-                "there are key bindings for bash, zsh, fish and tmux".to_owned(),
+            return Err(Failure::usage(
+                "there are key bindings for bash, zsh, fish and tmux",
             ));
         }
     };

@@ -168,8 +168,8 @@ fn waive(world: &World, findings: &[Finding], id: &str, words: Option<&str>) -> 
         );
     };
     if words.is_some_and(str::is_empty) {
-        return Err(Failure::Usage(
-            "say why the finding is kept: --waive ID WORDS".to_owned(),
+        return Err(Failure::usage(
+            "say why the finding is kept: --waive ID WORDS",
         ));
     }
     let (author, today) = (world.author(), world.moment.today);

@@ -17,7 +17,7 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
     let query = Query::parse(&text, &world.now).map_err(|wrong| query_failure(&text, &wrong))?;
     if query.is_empty() {
-        return Err(Failure::Usage("query parameter is required".to_owned()));
+        return Err(Failure::usage("query parameter is required"));
     }
     let request = FindRequest {
         query: &query,

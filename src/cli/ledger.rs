@@ -4,12 +4,12 @@
 use std::io;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::LedgerArgs;
 use super::context::WorldContexts;
 use super::corpus::LogCorpus;
-use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_note};
+use super::print::{Answer, Cell, Json, Printer, Report, Reported, TextStyle, print_note};
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core;
@@ -58,10 +58,14 @@ pub(super) fn run(args: &LedgerArgs, world: &World) -> Reported<'static> {
             let words = words_of(corpus, cited).unwrap_or_default();
             (cited.clone(), safe_line(&words))
         });
-        let words = words.collect();
-        Ok(MemoryReport { accounts, words })
+        let words: Vec<(String, String)> = words.collect();
+        Ok((accounts, words))
     })??;
-    Ok(Box::new(found))
+    let (accounts, words) = found;
+    let json = json!({ "memories": accounts });
+    Answer::found(!accounts.is_empty(), json, move |printer| {
+        show_accounts(&accounts, &words, printer)
+    })
 }
 
 impl World {
@@ -97,6 +101,8 @@ fn lists(account: &Account) -> [(&'static str, &[String]); 4] {
     ]
 }
 
+const TITLES: [&str; 5] = ["memory", "in context", "read", "cited", "corrected"];
+
 /// The numbers of all memories; entries are in the JSON alone.
 struct LedgerReport(Vec<Account>);
 
@@ -109,9 +115,8 @@ impl Report for LedgerReport {
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        let titles = ["memory", "in context", "read", "cited", "corrected"];
         let memories = self.0.iter().filter(|account| account.entry.is_none());
-        let mut rows = vec![Cell::titles(titles)];
+        let mut rows = vec![Cell::titles(TITLES)];
         rows.extend(memories.map(row));
         if rows.len() > 1 {
             printer.table(&rows)?;
@@ -148,53 +153,34 @@ fn row(account: &Account) -> Vec<Cell> {
     ]
 }
 
-/// The messages behind the numbers of a memory.
-struct MemoryReport {
-    /// The memory, and its entries.
-    accounts: Vec<Account>,
-    /// The messages that the memory's lists cite, and their first lines.
-    words: Vec<(String, String)>,
-}
-
-impl Report for MemoryReport {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        let accounts: Vec<Value> = self.accounts.iter().map(|account| json!(account)).collect();
-        Ok(json!({ "memories": accounts }).into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        let Some(account) = self.accounts.first() else {
-            return Ok(());
-        };
-        let mut rows = vec![Cell::titles([
-            "memory",
-            "in context",
-            "read",
-            "cited",
-            "corrected",
-        ])];
-        rows.extend(self.accounts.iter().map(row));
-        printer.table(&rows)?;
-        for (name, cited) in lists(account) {
-            if cited.is_empty() {
-                continue;
-            }
-            printer.line("")?;
-            printer.painted_line(TextStyle::Strong, name)?;
-            for citation in cited {
-                let words = self.words.iter().find(|(known, _)| known == citation);
-                let words = words.map(|(_, words)| words.as_str()).unwrap_or_default();
-                let place = printer.paint(TextStyle::Quiet, citation);
-                let words: String = words.chars().take(160).collect();
-                printer.styled_line(&format!("  {place}  {words}"))?;
-            }
+/// Prints a memory and its entries, and the messages that the memory's lists cite, each with its
+/// first line.
+fn show_accounts(
+    accounts: &[Account],
+    words: &[(String, String)],
+    printer: &mut Printer,
+) -> io::Result<()> {
+    let Some(account) = accounts.first() else {
+        return Ok(());
+    };
+    let mut rows = vec![Cell::titles(TITLES)];
+    rows.extend(accounts.iter().map(row));
+    printer.table(&rows)?;
+    for (name, cited) in lists(account) {
+        if cited.is_empty() {
+            continue;
         }
-        Ok(())
+        printer.line("")?;
+        printer.painted_line(TextStyle::Strong, name)?;
+        for citation in cited {
+            let words = words.iter().find(|(known, _)| known == citation);
+            let words = words.map(|(_, words)| words.as_str()).unwrap_or_default();
+            let place = printer.paint(TextStyle::Quiet, citation);
+            let words: String = words.chars().take(160).collect();
+            printer.styled_line(&format!("  {place}  {words}"))?;
+        }
     }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.accounts.is_empty())
-    }
+    Ok(())
 }
 
 /// The corrections.

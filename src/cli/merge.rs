@@ -39,7 +39,7 @@ pub(super) fn run(args: &MergeArgs, world: &World) -> Reported<'static> {
         .map(|(store, path)| (store, path.as_str()))
         .collect();
     let [into @ (kept_store, kept_path), others @ ..] = memories.as_slice() else {
-        return Err(Failure::Usage("name the memories to merge".to_owned()));
+        return Err(Failure::usage("name the memories to merge"));
     };
     if others.is_empty() {
         return Err(Failure::Usage(format!(

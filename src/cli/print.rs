@@ -73,15 +73,15 @@ impl<'a> Json<'a> {
 }
 
 /// A report of which both forms are small.
-pub(super) struct Answer {
+pub(super) struct Answer<'a> {
     json: Value,
-    text: Text,
+    text: Text<'a>,
     outcome: Outcome,
     failure: Option<Failure>,
 }
 
 /// What people see of an [`Answer`].
-pub(super) enum Text {
+pub(super) enum Text<'a> {
     Nothing,
     Line(String),
     Lines(Vec<String>),
@@ -94,20 +94,34 @@ pub(super) enum Text {
     TableAndLine(Vec<Vec<Cell>>, String),
     /// A message on standard error.
     Error(String),
+    /// Whatever this prints.
+    Printed(Box<Print<'a>>),
 }
 
-impl Answer {
+type Print<'a> = dyn Fn(&mut Printer) -> io::Result<()> + 'a;
+
+impl<'a> Answer<'a> {
     /// Returns the answer of a verb that is done.
-    pub(super) fn done(json: Value, text: Text) -> Reported<'static> {
+    pub(super) fn done(json: Value, text: Text<'a>) -> Reported<'a> {
         Self::ending(Outcome::Done, json, text)
     }
 
     /// Returns the answer of a verb that prints nothing, in either form.
-    pub(super) fn silent(outcome: Outcome) -> Reported<'static> {
+    pub(super) fn silent(outcome: Outcome) -> Reported<'a> {
         Self::ending(outcome, Value::Null, Text::Nothing)
     }
 
-    pub(super) fn ending(outcome: Outcome, json: Value, text: Text) -> Reported<'static> {
+    /// Returns the answer of a verb that looked for something.
+    pub(super) fn found(
+        is_found: bool,
+        json: Value,
+        print: impl Fn(&mut Printer) -> io::Result<()> + 'a,
+    ) -> Reported<'a> {
+        let text = Text::Printed(Box::new(print));
+        Self::ending(Outcome::found(is_found), json, text)
+    }
+
+    pub(super) fn ending(outcome: Outcome, json: Value, text: Text<'a>) -> Reported<'a> {
         Ok(Box::new(Self {
             json,
             text,
@@ -117,7 +131,7 @@ impl Answer {
     }
 
     /// Returns the answer of a verb that failed after some of its steps.
-    pub(super) fn failed(failure: Failure, text: Text) -> Reported<'static> {
+    pub(super) fn failed(failure: Failure, text: Text<'a>) -> Reported<'a> {
         Ok(Box::new(Self {
             json: Value::Null,
             text,
@@ -127,7 +141,7 @@ impl Answer {
     }
 }
 
-impl Report for Answer {
+impl Report for Answer<'_> {
     fn json(&self) -> Result<Json<'_>, Failure> {
         Ok(self.json.clone().into())
     }
@@ -148,6 +162,7 @@ impl Report for Answer {
                 print_error(text);
                 Ok(())
             }
+            Text::Printed(print) => print(printer),
         }
     }
 

@@ -22,7 +22,7 @@ const RANKED: usize = 100;
 pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
     if text.trim().is_empty() {
-        return Err(Failure::Usage("query parameter is required".to_owned()));
+        return Err(Failure::usage("query parameter is required"));
     }
     let query = Query::of_prose(&text, &world.now);
     // Logs can match even when there is no store.

@@ -115,9 +115,7 @@ impl World {
             .path()
             .starts_with(real_path(&self.environment.claude));
         let root = claude_memory_root(&self.environment, &self.settings).filter(|_| is_claude);
-        root.ok_or_else(|| {
-            Failure::Usage("say where the memories go: tome rehome FROM TO".to_owned())
-        })
+        root.ok_or_else(|| Failure::usage("say where the memories go: tome rehome FROM TO"))
     }
 
     /// Opens the store of a project that was at this path, or else the store at the path itself.

@@ -278,9 +278,8 @@ impl World {
         }
         let stores = self.chosen_stores(first)?;
         if stores.is_empty() {
-            return Err(Failure::Usage(
-                "no store was found here; give one with --store (tome stores --all lists them all)"
-                    .to_owned(),
+            return Err(Failure::usage(
+                "no store was found here; give one with --store (tome stores --all lists them all)",
             ));
         }
         let shown = stores.iter().find_map(|store| {

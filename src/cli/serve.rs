@@ -7,9 +7,8 @@ use super::{CommandResult, Failure};
 
 #[cfg(not(feature = "grpc"))]
 pub(super) fn run(_: &ServeArgs, _: &World, _: &mut Printer) -> CommandResult {
-    Err(Failure::Usage(
-        "this tome was built without the gRPC server; `cargo install --path . --features grpc` builds one with it"
-            .to_owned(),
+    Err(Failure::usage(
+        "this tome was built without the gRPC server; `cargo install --path . --features grpc` builds one with it",
     ))
 }
 
@@ -37,9 +36,8 @@ mod with_grpc {
         printer: &mut Printer,
     ) -> CommandResult {
         if !world.common.store.is_empty() {
-            return Err(Failure::Usage(
-                "serve is about the current project, or with --all about every one; it takes no --store"
-                    .to_owned(),
+            return Err(Failure::usage(
+                "serve is about the current project, or with --all about every one; it takes no --store",
             ));
         }
         let address = match (&args.listen, &args.socket) {

@@ -58,7 +58,7 @@ pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> Com
     };
     let planned = match &args.plugin {
         Some(_) if agent != Agent::ClaudeCode => {
-            return Err(Failure::Usage("--plugin is for claude-code".to_owned()));
+            return Err(Failure::usage("--plugin is for claude-code"));
         }
         Some(folder) => plugin(
             &real_path(&environment.cwd.join(folder)),

@@ -359,39 +359,17 @@ pub(super) fn events(args: &EventsArgs, world: &World) -> Reported<'static> {
         (None, None) => world.no_sessions(),
         _ => "nothing happened then; tome toc shows when something did".to_owned(),
     };
-    Ok(Box::new(EventsReport {
-        events,
-        has_more,
-        nothing,
-    }))
-}
-
-struct EventsReport {
-    events: Vec<Value>,
-    has_more: bool,
-    /// The message if nothing was found.
-    nothing: String,
-}
-
-impl Report for EventsReport {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        Ok(json!({ "events": self.events, "has_more": self.has_more }).into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        show_events(&self.events, 160, printer)?;
-        if self.events.is_empty() {
-            print_error(&self.nothing);
+    let json = json!({ "events": events, "has_more": has_more });
+    Answer::found(!events.is_empty(), json, move |printer| {
+        show_events(&events, 160, printer)?;
+        if events.is_empty() {
+            print_error(&nothing);
         }
-        if self.has_more {
+        if has_more {
             printer.line("There are more; raise --limit, or start later with --from.")?;
         }
         Ok(())
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.events.is_empty())
-    }
+    })
 }
 
 /// Prints each event on a line; the answer of a turn whole.
@@ -450,66 +428,57 @@ pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
     let found = world.read_whole_corpus(|logs| {
         let grip = world.find_grip(logs, &args.id)?;
         let expanded = expand(&logs.corpus, &grip, args.before, args.after);
-        Some(GripReport {
-            json: GripRows::new(&logs.corpus, &grip, &expanded).json(),
-            state: expanded.state,
-            grip,
-        })
+        let json = GripRows::new(&logs.corpus, &grip, &expanded).json();
+        Some((grip, expanded.state, json))
     })?;
-    match found {
-        Some(report) => Ok(Box::new(report)),
-        None => {
-            let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
-            let unknown = Text::Error(safe_line(&unknown));
-            Answer::ending(Outcome::Nothing, unknown_grip_json(), unknown)
-        }
-    }
+    let Some((grip, state, json)) = found else {
+        let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
+        let unknown = Text::Error(safe_line(&unknown));
+        return Answer::ending(Outcome::Nothing, unknown_grip_json(), unknown);
+    };
+    let rows = ["before", "excerpt", "after"];
+    let rows = rows.map(|part| json[part].as_array().cloned().unwrap_or_default());
+    Answer::found(true, json, move |printer| {
+        show_grip(&grip, state, &rows, printer)
+    })
 }
 
-struct GripReport {
-    grip: Grip,
+/// Prints a grip: its messages and those around them, or what was kept of it.
+fn show_grip(
+    grip: &Grip,
     state: GripState,
-    json: Value,
-}
-
-impl Report for GripReport {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        Ok(self.json.clone().into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        /// How much of the messages around it is printed.
-        const LONGEST_AROUND: usize = 600;
-        let grip = &self.grip;
-        let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
-        let rows = |part: &str| self.json[part].as_array().cloned().unwrap_or_default();
-        let state = match self.state {
-            GripState::Current => {
-                show_events(&rows("before"), LONGEST_AROUND, printer)?;
-                printer.painted_line(TextStyle::Strong, &heading)?;
-                for row in rows("excerpt") {
-                    let text = row["text"].as_str().unwrap_or_default();
-                    let text = grip.shown(text, LONGEST_OF_GRIP);
-                    show_text(text, &grip.citation(), printer)?;
-                    show_calls(&row, printer)?;
-                }
-                return show_events(&rows("after"), LONGEST_AROUND, printer);
+    [before, excerpt, after]: &[Vec<Value>; 3],
+    printer: &mut Printer,
+) -> io::Result<()> {
+    /// How much of the messages around it is printed.
+    const LONGEST_AROUND: usize = 600;
+    let heading = format!("{}  {}", grip.citation(), short_stamp(grip.timestamp));
+    let state = match state {
+        GripState::Current => {
+            show_events(before, LONGEST_AROUND, printer)?;
+            printer.painted_line(TextStyle::Strong, &heading)?;
+            for row in excerpt {
+                let text = row["text"].as_str().unwrap_or_default();
+                let text = grip.shown(text, LONGEST_OF_GRIP);
+                show_text(text, &grip.citation(), printer)?;
+                show_calls(row, printer)?;
             }
-            GripState::Changed => {
-                "The log has other text in these lines now; the words above are the kept ones."
-            }
-            GripState::Gone => "The log is gone; the words above are what was kept of it.",
-        };
-        printer.painted_line(TextStyle::Strong, &heading)?;
-        printer.line(&format!("  {}", grip.excerpt))?;
-        printer.line(state)
-    }
+            return show_events(after, LONGEST_AROUND, printer);
+        }
+        GripState::Changed => {
+            "The log has other text in these lines now; the words above are the kept ones."
+        }
+        GripState::Gone => "The log is gone; the words above are what was kept of it.",
+    };
+    printer.painted_line(TextStyle::Strong, &heading)?;
+    printer.line(&format!("  {}", grip.excerpt))?;
+    printer.line(state)
 }
 
 pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> {
     let query = args.query.join(" ");
     if query.trim().is_empty() {
-        return Err(Failure::Usage("query parameter is required".to_owned()));
+        return Err(Failure::usage("query parameter is required"));
     }
     let semantic = told(world.semantic());
     let (found, is_empty) = world.read_corpus(|logs| {
@@ -522,50 +491,29 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     } else {
         "no part of a session is about that; tome recall searches every message".to_owned()
     };
-    Ok(Box::new(TeleportReport {
-        query,
-        found,
-        nothing,
-    }))
+    let results: Vec<Value> = found.iter().map(teleport_json).collect();
+    let json = json!({ "query": query, "results": results });
+    Answer::found(!found.is_empty(), json, move |printer| {
+        if found.is_empty() {
+            print_error(&nothing);
+        }
+        found.iter().try_for_each(|one| show_place(one, printer))
+    })
 }
 
-/// Where a query leads.
-struct TeleportReport {
-    query: String,
-    found: Vec<Teleport>,
-    /// The message if nothing was found.
-    nothing: String,
-}
-
-impl Report for TeleportReport {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        let results: Vec<Value> = self.found.iter().map(teleport_json).collect();
-        Ok(json!({ "query": self.query, "results": results }).into())
+/// Prints where a query leads.
+fn show_place(found: &Teleport, printer: &mut Printer) -> io::Result<()> {
+    let project = found
+        .project
+        .as_deref()
+        .and_then(|cwd| cwd.rsplit('/').next());
+    let time = printer.paint(TextStyle::Quiet, &short_stamp(found.from));
+    let project = printer.paint(TextStyle::Quiet, project.unwrap_or_default());
+    let title = printer.paint(TextStyle::Strong, &found.title);
+    printer.styled_line(&format!("{time}  {project}  {title}"))?;
+    if let Some(line) = &found.line {
+        printer.line(&format!("  {line}"))?;
     }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        if self.found.is_empty() {
-            print_error(&self.nothing);
-        }
-        for found in &self.found {
-            let project = found
-                .project
-                .as_deref()
-                .and_then(|cwd| cwd.rsplit('/').next());
-            let time = printer.paint(TextStyle::Quiet, &short_stamp(found.from));
-            let project = printer.paint(TextStyle::Quiet, project.unwrap_or_default());
-            let title = printer.paint(TextStyle::Strong, &found.title);
-            printer.styled_line(&format!("{time}  {project}  {title}"))?;
-            if let Some(line) = &found.line {
-                printer.line(&format!("  {line}"))?;
-            }
-            let ids = format!("  {}  {}", found.node, found.grips.join(" "));
-            printer.painted_line(TextStyle::Quiet, ids.trim_end())?;
-        }
-        Ok(())
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.found.is_empty())
-    }
+    let ids = format!("  {}  {}", found.node, found.grips.join(" "));
+    printer.painted_line(TextStyle::Quiet, ids.trim_end())
 }

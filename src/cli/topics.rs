@@ -4,10 +4,10 @@ use std::io;
 
 use serde_json::json;
 
+use super::Failure;
 use super::args::TopicsArgs;
-use super::print::{Json, Printer, Report, Reported, TextStyle, print_error};
+use super::print::{Answer, Printer, Reported, TextStyle, print_error};
 use super::world::World;
-use super::{Failure, Outcome};
 use crate::core::insight::timeline::json::topic_json;
 use crate::core::insight::timeline::{Records, Topic, near};
 use crate::core::memory::store::Store;
@@ -67,36 +67,23 @@ pub(super) fn run(args: &TopicsArgs, world: &World) -> Reported<'static> {
         timeline.topics(&semantic)
     })?;
     topics.truncate(args.limit);
-    Ok(Box::new(TopicsReport { topics }))
+    let rows: Vec<_> = topics.iter().map(topic_json).collect();
+    Answer::found(
+        !topics.is_empty(),
+        json!({ "topics": rows }),
+        move |printer| topics.iter().try_for_each(|topic| show(topic, printer)),
+    )
 }
 
-struct TopicsReport {
-    topics: Vec<Topic>,
-}
-
-impl Report for TopicsReport {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        let topics: Vec<_> = self.topics.iter().map(topic_json).collect();
-        Ok(json!({ "topics": topics }).into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        const MOST_NODES: usize = 3;
-        for topic in &self.topics {
-            printer.painted_line(TextStyle::Strong, &topic.name)?;
-            let months = topic.months.iter();
-            let months: Vec<String> = months.map(|(month, n)| format!("{month}: {n}")).collect();
-            let told = format!("  {} bullets · {}", topic.count, months.join(", "));
-            printer.painted_line(TextStyle::Quiet, &told)?;
-            printer.line(&format!("  {}", topic.line))?;
-            let newest = topic.nodes.iter().rev().take(MOST_NODES);
-            let newest: Vec<&str> = newest.map(String::as_str).collect();
-            printer.painted_line(TextStyle::Quiet, &format!("  {}", newest.join(" ")))?;
-        }
-        Ok(())
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.topics.is_empty())
-    }
+fn show(topic: &Topic, printer: &mut Printer) -> io::Result<()> {
+    const MOST_NODES: usize = 3;
+    printer.painted_line(TextStyle::Strong, &topic.name)?;
+    let months = topic.months.iter();
+    let months: Vec<String> = months.map(|(month, n)| format!("{month}: {n}")).collect();
+    let told = format!("  {} bullets · {}", topic.count, months.join(", "));
+    printer.painted_line(TextStyle::Quiet, &told)?;
+    printer.line(&format!("  {}", topic.line))?;
+    let newest = topic.nodes.iter().rev().take(MOST_NODES);
+    let newest: Vec<&str> = newest.map(String::as_str).collect();
+    printer.painted_line(TextStyle::Quiet, &format!("  {}", newest.join(" ")))
 }

@@ -23,9 +23,8 @@ use crate::tui::{self, ClipboardCommand, CurateSetup, Exit, NamedStore, Pick, Se
 /// Opens the terminal UI, at `path` if given.
 pub(super) fn run(path: Option<&Path>, world: &World) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err(Failure::Usage(
-            "the terminal UI needs a terminal; `tome list` and `tome --help` work without one"
-                .to_owned(),
+        return Err(Failure::usage(
+            "the terminal UI needs a terminal; `tome list` and `tome --help` work without one",
         ));
     }
     world.sweep();

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::args::WhyArgs;
+use super::change;
 use super::corpus::LogCorpus;
-use super::print::{Json, Printer, Report, Reported, TextStyle, print_note};
+use super::print::{Answer, Printer, Reported, TextStyle, print_note};
 use super::world::World;
-use super::{Failure, Outcome, change};
 use crate::core::Error;
 use crate::core::change::history::Record;
 use crate::core::insight::review::{
@@ -33,13 +33,10 @@ pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
     let document = store.read(&citation.path)?;
     let text = document.lossy();
     let path = store.rules().file_of(&citation.path);
-    let mut report = WhyReport {
-        world,
-        store: store.name().to_owned(),
-        path: document.path.clone(),
-        reasons: Vec::new(),
-        changes: Vec::new(),
-    };
+    // The calls that wrote the memory, with the line if lines are asked about, and the recorded
+    // changes that wrote lines.
+    let mut reasons: Vec<(Option<usize>, Reason)> = Vec::new();
+    let mut changes: Vec<(usize, Record)> = Vec::new();
     if let CitedPart::Lines(range) = &citation.part {
         let lines: Vec<&str> = text.lines().collect();
         let sources = world.read_whole_corpus(|logs| {
@@ -48,55 +45,36 @@ pub(super) fn run<'a>(args: &'a WhyArgs, world: &'a World) -> Reported<'a> {
         let sources = (1..).zip(sources?);
         for (number, source) in sources.filter(|(number, _)| range.contains(number)) {
             match source.map(Arc::unwrap_or_clone) {
-                Some(LineSource::Call(reason)) => report.reasons.push((Some(number), reason)),
-                Some(LineSource::Change(record)) => report.changes.push((number, record)),
+                Some(LineSource::Call(reason)) => reasons.push((Some(number), reason)),
+                Some(LineSource::Change(record)) => changes.push((number, record)),
                 None => {}
             }
         }
     } else if citation.part == CitedPart::Whole {
         let file = store.root().absolute(&path);
         let found = world.read_whole_corpus(|logs| writing_calls(logs, &file))?;
-        let reasons = &mut report.reasons;
         reasons.extend(found.into_iter().map(|reason| (None, reason)));
     }
-    if report.reasons.is_empty() && report.changes.is_empty() {
+    let is_found = !reasons.is_empty() || !changes.is_empty();
+    if !is_found {
         print_note("no log and no recorded change tells who wrote this");
     }
-    Ok(Box::new(report))
-}
-
-struct WhyReport<'a> {
-    world: &'a World,
-    store: String,
-    path: String,
-    /// The calls that wrote the memory, with the line if lines are asked about.
-    reasons: Vec<(Option<usize>, Reason)>,
-    /// The recorded changes that wrote lines.
-    changes: Vec<(usize, Record)>,
-}
-
-impl Report for WhyReport<'_> {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        let calls = self.reasons.iter();
-        let calls = calls.map(|(line, reason)| as_json(reason, *line));
-        let changes = self.changes.iter();
-        let changes = changes
-            .map(|(line, record)| json!({ "line": line, "change": change::record_json(record) }));
-        let json = json!({
-            "store": self.store,
-            "path": self.path,
-            "calls": calls.collect::<Vec<Value>>(),
-            "changes": changes.collect::<Vec<Value>>(),
-        });
-        Ok(json.into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        let now = self.world.moment.time.as_millisecond();
-        for (line, reason) in &self.reasons {
+    let calls = reasons.iter().map(|(line, reason)| as_json(reason, *line));
+    let told = changes
+        .iter()
+        .map(|(line, record)| json!({ "line": line, "change": change::record_json(record) }));
+    let json = json!({
+        "store": store.name(),
+        "path": document.path,
+        "calls": calls.collect::<Vec<Value>>(),
+        "changes": told.collect::<Vec<Value>>(),
+    });
+    Answer::found(is_found, json, move |printer| {
+        let now = world.moment.time.as_millisecond();
+        for (line, reason) in &reasons {
             print_reason(printer, *line, reason, now)?;
         }
-        for (line, record) in &self.changes {
+        for (line, record) in &changes {
             let origin = record.origin.as_ref();
             let session = origin.map(|origin| format!(", session {}", origin.session));
             printer.line(&format!(
@@ -108,11 +86,7 @@ impl Report for WhyReport<'_> {
             ))?;
         }
         Ok(())
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.reasons.is_empty() || !self.changes.is_empty())
-    }
+    })
 }
 
 /// The calls that wrote or deleted a file, newest first.
@@ -192,38 +166,16 @@ fn touched_by<'a>(session: &'a str, world: &'a World) -> Reported<'a> {
     let Some(touched) = found else {
         return Err(Error::not_found(format!("session {session}")).into());
     };
-    Ok(Box::new(SessionReport {
-        world,
-        session,
-        touched,
-    }))
-}
-
-/// The memories that a session touched.
-struct SessionReport<'a> {
-    world: &'a World,
-    session: &'a str,
-    touched: Vec<Reason>,
-}
-
-impl Report for SessionReport<'_> {
-    fn json(&self) -> Result<Json<'_>, Failure> {
-        let files: Vec<Value> = self.touched.iter().map(|one| as_json(one, None)).collect();
-        Ok(json!({ "session": self.session, "files": files }).into())
-    }
-
-    fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        for one in &self.touched {
-            let name = self.world.short_path(&one.file);
+    let files: Vec<Value> = touched.iter().map(|one| as_json(one, None)).collect();
+    let json = json!({ "session": session, "files": files });
+    Answer::found(!touched.is_empty(), json, move |printer| {
+        for one in &touched {
+            let name = world.short_path(&one.file);
             let what = printer.paint(TextStyle::Quiet, &one.cite(one.line));
             let usage = printer.paint(TextStyle::Strong, one.usage.name());
             let name = printer.paint(TextStyle::Plain, &name);
             printer.styled_line(&format!("{usage}  {name}  {what}"))?;
         }
         Ok(())
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome::found(!self.touched.is_empty())
-    }
+    })
 }

@@ -72,7 +72,7 @@ impl World {
         if common.demo {
             return Self::for_demo(common);
         }
-        let none = || Failure::Usage("no home directory; set HOME".to_owned());
+        let none = || Failure::usage("no home directory; set HOME");
         let base = BaseDirs::new().ok_or_else(none)?;
         let dirs = ProjectDirs::from("", "", "tome").ok_or_else(none)?;
         let cwd = env::current_dir().map_err(|e| Error::io(".", e))?;

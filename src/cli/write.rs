@@ -177,9 +177,7 @@ fn event(args: &AppendArgs, world: &World) -> Result<(CapturedEvent, events::Ide
     let event: CapturedEvent = serde_json::from_value(given)
         .map_err(|e| Failure::Usage(format!("{}: not an event: {e}", args.path)))?;
     if event.text.is_empty() && event.more.is_empty() && event.metadata.is_empty() {
-        return Err(Failure::Usage(
-            "an event needs a text; give --content".to_owned(),
-        ));
+        return Err(Failure::usage("an event needs a text; give --content"));
     }
     Ok((event, identity))
 }
@@ -193,9 +191,7 @@ pub(super) fn patch(args: &PatchArgs, world: &World) -> Reported<'static> {
         }],
         (_, _, Some(file)) => read_patches(file)?,
         _ => {
-            return Err(Failure::Usage(
-                "give --old and --new, or --patches".to_owned(),
-            ));
+            return Err(Failure::usage("give --old and --new, or --patches"));
         }
     };
     let count = patches.len();
@@ -249,8 +245,8 @@ pub(super) fn delete(args: &DeleteArgs, world: &World) -> Reported<'static> {
         return Answer::silent(Outcome::Nothing);
     };
     if args.change.expect.is_some() && paths.len() > 1 {
-        return Err(Failure::Usage(
-            "--expect is the revision of one file; delete them separately".to_owned(),
+        return Err(Failure::usage(
+            "--expect is the revision of one file; delete them separately",
         ));
     }
     let request = ChangeRequest::Delete { paths };
@@ -289,8 +285,8 @@ pub(super) fn content(flags: &ContentFlags) -> Result<String, Failure> {
     match &flags.content {
         Some(content) => Ok(content.clone()),
         None => match standard_input()?.as_str() {
-            "" => Err(Failure::Usage(
-                "nothing on standard input; give --content '' for empty content".to_owned(),
+            "" => Err(Failure::usage(
+                "nothing on standard input; give --content '' for empty content",
             )),
             given => Ok(given.to_owned()),
         },

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Home, not_run, tree};
+use crate::support::{Home, has, not_run, tree};
 
 fn store(home: &Home) {
     home.file(
@@ -89,15 +89,11 @@ fn text_that_is_not_utf8() {
     }
     let list = home.run(&["list"]);
     assert_eq!(list.code, 0);
-    assert!(list.err.contains("latin.md: not UTF-8"), "{}", list.err);
+    has(&list.err, ["latin.md: not UTF-8"]);
     assert!(list.out.contains("a.md"), "the others are listed");
     let output = home.run_with_input(&["write", "b.md", "--type", "user"], b"\xff\xfe");
     assert_eq!(output.code, 2);
-    assert!(
-        output.err.contains("standard input: not UTF-8"),
-        "{}",
-        output.err
-    );
+    has(&output.err, ["standard input: not UTF-8"]);
 }
 
 #[test]
@@ -118,10 +114,9 @@ fn frontmatter_that_is_never_closed() {
         &["write", "new.md", "--content", "---\nname: n\nbody\n"],
         &["new.md:1:", "never closed"],
     );
-    assert!(
-        home.run(&["list"])
-            .err
-            .contains("open.md: the frontmatter that starts here is never closed")
+    has(
+        &home.run(&["list"]).err,
+        ["open.md: the frontmatter that starts here is never closed"],
     );
 }
 
@@ -144,15 +139,11 @@ fn a_file_of_a_hundred_megabytes() {
             (2, 1),
             "{output:?}"
         );
-        assert!(
-            output.err.contains("big.md: 100 MB is too large"),
-            "{}",
-            output.err
-        );
+        has(&output.err, ["big.md: 100 MB is too large"]);
     }
     let list = home.run(&["list"]);
     assert_eq!(list.code, 0);
-    assert!(list.out.contains("a.md") && list.out.contains("big.md"));
+    has(&list.out, ["a.md", "big.md"]);
     assert_eq!(fs::metadata(&big).expect("there").len(), 100 << 20);
 }
 
@@ -173,7 +164,7 @@ fn a_file_that_may_not_be_read() {
             (2, 1),
             "{output:?}"
         );
-        assert!(output.err.contains("secret.md"), "{}", output.err);
+        has(&output.err, ["secret.md"]);
         let advised = output
             .err
             .contains("permission denied; check the owner and mode")
@@ -182,10 +173,8 @@ fn a_file_that_may_not_be_read() {
     }
     let list = run(&["list"]);
     assert_eq!(list.code, 0, "{list:?}");
-    assert!(
-        list.out.contains("a.md") && list.err.contains("secret.md"),
-        "{list:?}"
-    );
+    has(&list.out, ["a.md"]);
+    has(&list.err, ["secret.md"]);
     fs::set_permissions(
         home.project().join(".memory"),
         fs::Permissions::from_mode(0o555),
@@ -197,12 +186,9 @@ fn a_file_that_may_not_be_read() {
         (2, 1),
         "{output:?}"
     );
-    assert!(
-        output
-            .err
-            .contains("a.md: permission denied; check the owner and mode"),
-        "{}",
-        output.err
+    has(
+        &output.err,
+        ["a.md: permission denied; check the owner and mode"],
     );
     fs::set_permissions(
         home.project().join(".memory"),
@@ -342,7 +328,7 @@ fn arguments_that_are_not_utf8_are_refused() {
         assert!(err.contains("rename the folder"), "{args:?}: {err}");
     }
     let left = fs::read_to_string(folder.join(".memory/a.md")).expect("reads");
-    assert!(left.contains("A quokka."));
+    has(&left, ["A quokka."]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::mcp::Client;
-use crate::support::{Home, tree};
+use crate::support::{Home, has, lacks, tree};
 
 fn write<'a>(path: &'a str, content: &'a str) -> [&'a str; 10] {
     [
@@ -35,21 +35,15 @@ fn the_first_memory_makes_its_store_and_undo_takes_the_folder_away() {
     dry.push("--dry-run");
     let output = home.run(&dry);
     assert_eq!(output.code, 0, "{output:?}");
-    assert!(
-        output.err.contains("would create ~/project/.memory"),
-        "{output:?}"
-    );
-    assert!(output.out.contains("+text"), "{output:?}");
+    has(&output.err, ["would create ~/project/.memory"]);
+    has(&output.out, ["+text"]);
     assert_eq!(files(&home, "project"), before, "nothing was made");
 
     let output = home.run(&write("x.md", "text"));
     assert_eq!(output.code, 0, "{output:?}");
-    assert!(
-        output.err.contains("created ~/project/.memory"),
-        "{output:?}"
-    );
+    has(&output.err, ["created ~/project/.memory"]);
     assert_eq!(files(&home, "project/.memory"), ["MEMORY.md", "x.md"]);
-    assert!(home.ok(&["list"]).contains("x.md"));
+    has(home.ok(&["list"]), ["x.md"]);
 
     home.ok(&["undo"]);
     assert_eq!(files(&home, "project"), before, "the folder is gone too");
@@ -97,7 +91,7 @@ fn the_first_memory_of_a_subfolder_is_the_projects() {
         .output();
     assert!(output.expect("runs").status.success());
     assert_eq!(files(&home, "project/.memory"), ["MEMORY.md", "x.md"]);
-    assert!(home.ok(&["list"]).contains("x.md"));
+    has(home.ok(&["list"]), ["x.md"]);
 }
 
 #[test]
@@ -165,7 +159,7 @@ fn a_store_of_the_settings_need_not_exist_yet() {
         "[[store]]\nname = \"team\"\npath = \"~/new/team\"\n\n[[store]]\nname = \"facts\"\npath = \"~/new/facts\"\n",
     );
     let stores = home.ok(&["stores"]);
-    assert!(stores.contains("team"), "{stores}");
+    has(&stores, ["team"]);
     assert!(!home.path().join("new").exists(), "looking makes nothing");
     home.ok(&write("team:x.md", "text"));
     assert_eq!(files(&home, "new/team"), ["MEMORY.md", "x.md"]);
@@ -173,7 +167,7 @@ fn a_store_of_the_settings_need_not_exist_yet() {
     home.ok(&["write", "facts:facts/user.md", "--content", "# U\n"]);
     assert_eq!(files(&home, "new/facts"), ["facts/", "facts/user.md"]);
     let list = home.ok(&["list"]);
-    assert!(list.contains("x.md") && list.contains("user.md"), "{list}");
+    has(&list, ["x.md", "user.md"]);
 }
 
 #[test]
@@ -216,12 +210,9 @@ fn a_server_where_nothing_is_stores_the_first_memory_and_the_first_lesson() {
         "only the first makes it: {second}"
     );
     let listed = client.ok("memory_view", json!({ "target": "files" }));
-    assert!(
-        listed.contains("a.md") && listed.contains("b.md"),
-        "{listed}"
-    );
+    has(&listed, ["a.md", "b.md"]);
     let recalled = client.ok("recall_memory", json!({ "query": "tabs" }));
-    assert!(recalled.contains("a.md"), "{recalled}");
+    has(&recalled, ["a.md"]);
 
     for (title, content) in [
         (
@@ -240,11 +231,11 @@ fn a_server_where_nothing_is_stores_the_first_memory_and_the_first_lesson() {
                 "tags": ["success"], "decision": "create",
             }),
         );
-        assert!(!stored.contains("Nothing is stored"), "{stored}");
+        lacks(&stored, ["Nothing is stored"]);
     }
     for (query, found) in [("retry network", "Retry"), ("pin compiler", "Pin")] {
         let recalled = client.ok("coder_memory_recall", json!({ "query": query }));
-        assert!(recalled.contains(found), "{recalled}");
+        has(&recalled, [found]);
     }
     client.end();
     assert!(home.path().join(".sonph-code-memory/semantic").is_dir());
@@ -254,11 +245,10 @@ fn a_server_where_nothing_is_stores_the_first_memory_and_the_first_lesson() {
 fn a_read_only_server_offers_no_first_memory() {
     let home = Home::new();
     let mut client = Client::start(&home, &["--read-only"]);
-    let names = client.names();
-    assert!(!names.contains(&"memory_write".to_owned()), "{names:?}");
+    lacks(client.names().join(" "), ["memory_write"]);
     assert_eq!(client.ok("memory_list", json!({})), "[]");
     let none = client.fails("memory_view", json!({ "target": "index" }));
-    assert!(none.contains("There is no index store here"), "{none}");
+    has(&none, ["There is no index store here"]);
     client.end();
 }
 
@@ -267,12 +257,8 @@ fn names_of_tools_do_not_depend_on_a_store_that_is_not_there_yet() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
     let mut client = Client::start(&home, &[]);
-    let names = client.names();
-    assert!(names.contains(&"memory_write".to_owned()), "{names:?}");
-    assert!(
-        names.contains(&"coder_memory_store".to_owned()),
-        "{names:?}"
-    );
+    let names = client.names().join(" ");
+    has(names, ["memory_write", "coder_memory_store"]);
     client.end();
 }
 
@@ -287,13 +273,13 @@ fn a_directory_that_is_replaced_while_the_server_runs_is_seen() {
         client.ok("memory_read", json!({ "filename": "a.md" }));
         fs::remove_dir_all(home.project().join(".memory")).expect("removed");
         let gone = client.ok("memory_view", json!({ "target": "files" }));
-        assert!(gone.contains("no memory files"), "{gone}");
+        has(&gone, ["no memory files"]);
         home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
         home.file("project/.memory/a.md", typed("after"));
         let view = client.ok("memory_view", json!({ "target": "files" }));
-        assert!(view.contains("a.md"), "{view}");
+        has(&view, ["a.md"]);
         let read = client.ok("memory_read", json!({ "filename": "a.md" }));
-        assert!(read.contains("after"), "{read}");
+        has(&read, ["after"]);
         client.ok(
             "memory_write",
             json!({
@@ -301,7 +287,7 @@ fn a_directory_that_is_replaced_while_the_server_runs_is_seen() {
                 "content": "new",
             }),
         );
-        assert!(home.read("project/.memory/b.md").contains("new"));
+        has(home.read("project/.memory/b.md"), ["new"]);
         client.end();
     }
 }
@@ -326,10 +312,7 @@ fn a_root_that_did_not_exist_gets_its_second_memory_too() {
             client.ok(tool, arguments);
         }
         let listed = client.ok(list, json!({ "target": "files" }));
-        assert!(
-            listed.contains("one.md") && listed.contains("two.md"),
-            "{listed}"
-        );
+        has(&listed, ["one.md", "two.md"]);
         client.end();
     }
 }
@@ -350,27 +333,19 @@ fn a_session_log_without_a_header_belongs_to_the_project_of_its_folder() {
         line("the zebra elsewhere"),
     );
     let found = home.ok(&["recall", "zebra"]);
-    assert!(found.contains("zebra crossing"), "{found}");
-    assert!(!found.contains("elsewhere"), "{found}");
-    assert!(home.ok(&["logs"]).contains("zebra crossing"));
+    has(&found, ["zebra crossing"]);
+    lacks(&found, ["elsewhere"]);
+    has(home.ok(&["logs"]), ["zebra crossing"]);
 }
 
 #[test]
 fn no_word_about_a_missing_store_where_logs_were_found() {
     let home = Home::new();
-    let cwd = home.project();
-    let line = json!({
-        "type": "user", "uuid": "u", "cwd": cwd, "sessionId": "s",
-        "message": { "role": "user", "content": "the zebra crossing" },
-    });
-    home.file(
-        ".claude/projects/-p/11111111-1111-1111-1111-111111111111.jsonl",
-        format!("{line}\n"),
-    );
+    home.claude_log("s", &[("user", "the zebra crossing")]);
     for verb in ["recall", "find"] {
         let output = home.run(&[verb, "zebra"]);
         assert_eq!(output.code, 0, "{output:?}");
-        assert!(!output.err.contains("no store here"), "{output:?}");
+        lacks(&output.err, ["no store here"]);
         let output = home.run(&[verb, "giraffe"]);
         assert_eq!(output.code, 1, "{output:?}");
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
-use crate::support::{Home, not_run, tree};
+use crate::support::{Home, ends, has, lacks, not_run, starts, tree};
 
 fn page(home: &Home) -> String {
     home.read("project/.memory/MEMORY.md")
@@ -46,11 +46,7 @@ fn a_change_applies_to_a_file_or_an_entry() {
     ] {
         let output = home.run(&args);
         assert_eq!(output.code, 2, "{args:?}");
-        assert!(
-            output.err.contains("applies to a file or an entry"),
-            "{}",
-            output.err
-        );
+        has(&output.err, ["applies to a file or an entry"]);
     }
     assert_eq!(tree(&home.project()), before);
     let path = home.project().join("data/memory/episodes/2026-02.md");
@@ -60,15 +56,15 @@ fn a_change_applies_to_a_file_or_an_entry() {
             .code,
         0
     );
-    assert!(file().ends_with("## Two\nnew\n"), "{}", file());
+    ends(file(), "## Two\nnew\n");
     assert_eq!(
         home.run(&["rename", "episodes/2026-02.md#two", "Three"])
             .code,
         0
     );
-    assert!(file().ends_with("## Three\nnew\n"), "{}", file());
+    ends(file(), "## Three\nnew\n");
     assert_eq!(home.run(&["delete", "episodes/2026-02.md#one"]).code, 0);
-    assert!(!file().contains("## One"), "{}", file());
+    lacks(file(), ["## One"]);
     for _ in 0..3 {
         assert_eq!(home.run(&["undo"]).code, 0);
     }
@@ -171,7 +167,7 @@ fn a_link_is_not_taken_for_the_file_it_leads_to() {
     symlink("AGENTS.md", home.project().join("CLAUDE.md")).expect("a link");
     let output = home.run(&["delete", "CLAUDE.md"]);
     assert_eq!(output.code, 2);
-    assert!(output.err.contains("a link to AGENTS.md"), "{}", output.err);
+    has(&output.err, ["a link to AGENTS.md"]);
     assert!(home.project().join("AGENTS.md").exists());
 }
 
@@ -206,7 +202,7 @@ fn undo_goes_on_past_what_is_so_already() {
     let second = home.read("project/.memory/a.md");
     home.ok(&["patch", "a.md", "--old", "second", "--new", "third"]);
     home.file("project/.memory/a.md", second);
-    assert!(home.ok(&["undo"]).contains("nothing was different"));
+    has(home.ok(&["undo"]), ["nothing was different"]);
     home.ok(&["undo"]);
     assert_eq!(home.read("project/.memory/a.md"), first);
 }
@@ -250,8 +246,8 @@ fn a_move_to_another_layout_takes_all_the_text_along() {
     );
     home.ok(&["rename", "data-memory:facts/t.md", ".memory:t.md"]);
     let text = home.read("project/.memory/t.md");
-    assert!(text.ends_with("---\n\nIntro.\n\nbody\n"), "{text}");
-    assert!(text.contains("name: T\ndescription: s\n"), "{text}");
+    ends(&text, "---\n\nIntro.\n\nbody\n");
+    has(&text, ["name: T\ndescription: s\n"]);
 }
 
 #[test]
@@ -266,7 +262,7 @@ fn lines_of_a_readme_that_lead_somewhere_stay() {
     let path = "project/.memory/semantic/errors/README.md";
     assert_eq!(home.read(path), readme.replace("- [b.md](b.md) - B\n", ""));
     home.ok(&["delete", "semantic/errors/a.md"]);
-    assert!(home.read(path).contains("Good article"));
+    has(home.read(path), ["Good article"]);
 }
 
 #[test]
@@ -297,11 +293,8 @@ fn line_endings_and_unknown_keys_survive_a_write() {
     );
     home.ok(&["write", "a.md", "--content", "one\ntwo\r\n"]);
     let text = home.read("project/.memory/a.md");
-    assert!(
-        text.starts_with("---\r\nname: A\r\nsource: x\r\ntype: user\r\n"),
-        "{text:?}"
-    );
-    assert!(text.ends_with("---\r\n\r\none\r\ntwo\r\n"), "{text:?}");
+    starts(&text, "---\r\nname: A\r\nsource: x\r\ntype: user\r\n");
+    ends(&text, "---\r\n\r\none\r\ntwo\r\n");
     let note = "# T\n\n<!-- META:\n- created: 2026-01-01T00:00:00Z\n- source: messages.jsonl#L4\n-->\n\nold\n";
     home.file("project/s/working-memory/detail/n.md", note);
     home.ok(&["write", "--store", "./s", "detail/n.md", "--content", "new"]);
@@ -331,12 +324,12 @@ fn events_are_known_by_their_own_id_and_keep_what_is_unknown() {
             "{{\"event_id\":\"{id}\",\"timestamp\":2,\"event_type\":\"user_message\",\"text\":\"t\",\"new_key\":[1]}}"
         )
     };
-    assert!(append(&event("01J00000000000000000000001")).contains("already recorded"));
-    assert!(append(&event("01J00000000000000000000003")).contains("appended"));
-    assert!(
-        home.read("project/ev/events.jsonl")
-            .contains("\"new_key\":[1]")
+    has(
+        append(&event("01J00000000000000000000001")),
+        ["already recorded"],
     );
+    has(append(&event("01J00000000000000000000003")), ["appended"]);
+    has(home.read("project/ev/events.jsonl"), ["\"new_key\":[1]"]);
 }
 
 #[test]
@@ -350,7 +343,7 @@ fn hidden_names_and_empty_input_are_refused() {
     );
     let before = tree(&home.project());
     let output = home.run_with_input(&["write", "a.md"], b"");
-    assert!(output.err.contains("--content ''"), "{}", output.err);
+    has(&output.err, ["--content ''"]);
     assert_eq!(tree(&home.project()), before);
 }
 

@@ -1,6 +1,6 @@
 //! The command line beyond the layouts: stores, history, undo, moves, settings, JSON.
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, lacks, tree};
 
 fn index_store(home: &Home) {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
@@ -134,9 +134,9 @@ fn undo_redo_and_restore_walk_through_the_history() {
     assert_eq!(verbs, ["redo", "undo", "delete", "write"]);
     let deleted = changes[2]["id"].as_str().expect("an id");
     home.ok(&["restore", deleted, "a.md"]);
-    assert!(home.read("project/.memory/a.md").contains("body of a"));
-    assert!(home.read("project/.memory/MEMORY.md").contains("(a.md)"));
-    assert!(!home.read("project/.memory/MEMORY.md").contains("(b.md)"));
+    has(home.read("project/.memory/a.md"), ["body of a"]);
+    has(home.read("project/.memory/MEMORY.md"), ["(a.md)"]);
+    lacks(home.read("project/.memory/MEMORY.md"), ["(b.md)"]);
 }
 
 #[test]
@@ -199,11 +199,7 @@ fn a_change_that_no_longer_fits_is_a_conflict() {
     home.file("project/.memory/a.md", "somebody else's text\n");
     let result = home.run(&["undo"]);
     assert_eq!(result.code, 2);
-    assert!(
-        result.err.contains("a.md has changed since it was read"),
-        "{}",
-        result.err
-    );
+    has(&result.err, ["a.md has changed since it was read"]);
     assert_eq!(home.read("project/.memory/a.md"), "somebody else's text\n");
 }
 
@@ -222,7 +218,7 @@ fn an_expected_revision_is_checked() {
     };
     assert_eq!(patch("body", "text"), 0);
     assert_eq!(patch("text", "body"), 2);
-    assert!(home.read("project/.memory/a.md").contains("text of a"));
+    has(home.read("project/.memory/a.md"), ["text of a"]);
 }
 
 #[test]
@@ -239,13 +235,12 @@ fn dry_run_prints_a_diff_and_changes_nothing() {
         "text",
         "--dry-run",
     ]);
-    assert!(diff.contains("--- a/a.md\n+++ b/a.md\n"), "{diff}");
-    assert!(diff.contains("-body of a\n+text of a\n"), "{diff}");
-    let diff = home.ok(&["delete", "a.md", "--dry-run"]);
-    assert!(
-        diff.contains("+++ /dev/null\n") && diff.contains("-- [A](a.md) - d"),
-        "{diff}"
+    has(
+        &diff,
+        ["--- a/a.md\n+++ b/a.md\n", "-body of a\n+text of a\n"],
     );
+    let diff = home.ok(&["delete", "a.md", "--dry-run"]);
+    has(&diff, ["+++ /dev/null\n", "-- [A](a.md) - d"]);
     assert_eq!(tree(&home.path()), before);
 }
 
@@ -258,11 +253,11 @@ fn a_memory_moves_between_stores_in_one_change() {
     let before = tree(&home.project());
     home.ok(&["rename", ".memory:a.md", "memory:moved.md"]);
     assert!(!home.project().join(".memory/a.md").exists());
-    assert!(
-        home.read("project/memory/MEMORY.md")
-            .contains("- [A](moved.md) - d")
+    has(
+        home.read("project/memory/MEMORY.md"),
+        ["- [A](moved.md) - d"],
     );
-    assert!(!home.read("project/.memory/MEMORY.md").contains("(a.md)"));
+    lacks(home.read("project/.memory/MEMORY.md"), ["(a.md)"]);
     home.ok(&["rename", ".memory:b.md", "data-memory:facts/b.md"]);
     assert_eq!(
         home.read("project/data/memory/facts/b.md"),
@@ -297,21 +292,18 @@ fn settings_are_layered_and_mistakes_are_told() {
     );
     let result = home.run(&["patch", "a.md", "--old", "body", "--new", "text"]);
     assert_eq!(result.code, 0);
-    assert!(
-        result
-            .err
-            .contains("config.toml:2: no setting 'colr'; 'color' may be meant"),
-        "{}",
-        result.err
+    has(
+        &result.err,
+        ["config.toml:2: no setting 'colr'; 'color' may be meant"],
     );
-    assert!(home.ok(&["history"]).contains("kim · cli"));
+    has(home.ok(&["history"]), ["kim · cli"]);
     let output = home
         .command(&["patch", "b.md", "--old", "body", "--new", "text"])
         .env("TOME_AUTHOR", "lee")
         .output()
         .expect("runs");
     assert!(output.status.success());
-    assert!(home.ok(&["history"]).contains("lee · cli"));
+    has(home.ok(&["history"]), ["lee · cli"]);
     let other = home.file("other.toml", "[discover]\nproject = false\n");
     let result = home.run(&["list", "--config", other.to_str().expect("UTF-8")]);
     assert_eq!((result.code, result.out.as_str()), (1, ""));
@@ -339,8 +331,8 @@ fn text_from_files_cannot_command_the_terminal() {
         );
     }
     let colored = home.ok(&["list", "--color", "always"]);
-    assert!(colored.contains("\u{1b}[1ma.md"), "{colored:?}");
-    assert!(!colored.contains("\u{1b}[31mred"), "{colored:?}");
+    has(&colored, ["\u{1b}[1ma.md"]);
+    lacks(&colored, ["\u{1b}[31mred"]);
 }
 
 #[test]
@@ -436,18 +428,12 @@ fn key_bindings_are_printed_for_the_shells_that_have_them() {
             "{shell}: only where they are asked for"
         );
     }
-    assert!(
-        home.ok(&["completions", "tmux"])
-            .contains("picked=$(tome pick")
-    );
+    has(home.ok(&["completions", "tmux"]), ["picked=$(tome pick"]);
     for shell in ["elvish", "powershell"] {
         assert!(home.ok(&["completions", shell]).contains("tome"), "{shell}");
         let refused = home.run(&["completions", shell, "--keys"]);
         assert_eq!(refused.code, 2, "{shell}");
-        assert!(
-            refused.err.contains("bash, zsh, fish and tmux"),
-            "{refused:?}"
-        );
+        has(&refused.err, ["bash, zsh, fish and tmux"]);
     }
 }
 

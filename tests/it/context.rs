@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, has, starts};
 
 fn project() -> Home {
     let home = Home::new();
@@ -72,11 +72,11 @@ fn the_pieces_of_an_agent_are_listed_with_bytes_tokens_and_what_is_not_sent() {
     );
     assert_eq!(told["tokens"], 10);
     let text = home.ok(&["context", "--agent", "claude-code"]);
-    assert!(
-        text.starts_with("claude-code in ~/project: 35 B, 10 tokens at 4 characters each\n"),
-        "{text}"
+    starts(
+        &text,
+        "claude-code in ~/project: 35 B, 10 tokens at 4 characters each\n",
     );
-    assert!(text.contains("loaded when a file is read that matches src/**"));
+    has(&text, ["loaded when a file is read that matches src/**"]);
 }
 
 #[test]
@@ -99,18 +99,13 @@ fn another_directory_can_be_asked_about_and_none_is_told_by_the_exit_status() {
     assert_eq!(texts, ["Mine.", "Project: @docs/a.md", "", "Below."]);
     let none = home.run(&["context", "--agent", "gemini", "--json"]);
     assert_eq!(none.code, 1, "{none:?}");
-    assert!(none.out.contains("\"pieces\":[]"), "{none:?}");
+    has(&none.out, ["\"pieces\":[]"]);
     let missing = home.run(&["context", "--agent", "codex", "--cwd", "nowhere"]);
     assert_eq!(missing.code, 2, "{missing:?}");
-    assert!(missing.err.contains("nowhere"), "{missing:?}");
+    has(&missing.err, ["nowhere"]);
     let unknown = home.run(&["context", "--agent", "aider"]);
     assert_eq!(unknown.code, 2, "{unknown:?}");
-    assert!(
-        unknown
-            .err
-            .contains("known agents: claude-code, codex, gemini"),
-        "{unknown:?}"
-    );
+    has(&unknown.err, ["known agents: claude-code, codex, gemini"]);
 }
 
 #[test]
@@ -131,14 +126,8 @@ fn what_the_hook_adds_is_a_piece_where_tome_is_set_up() {
     home.ok(&["setup", "codex", "--yes"]);
     let with = kinds(&home);
     assert_eq!(with.len(), 2, "{with:?}");
-    assert!(
-        with[1].starts_with("\"hook\" \"Persistent memory is kept"),
-        "{with:?}"
-    );
-    assert!(
-        with[1].contains("- [Zebra](zebra.md) - stripes"),
-        "{with:?}"
-    );
+    starts(&with[1], "\"hook\" \"Persistent memory is kept");
+    has(&with[1], ["- [Zebra](zebra.md) - stripes"]);
 }
 
 #[test]

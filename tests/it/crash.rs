@@ -165,94 +165,83 @@ fn session(home: &Home) {
     );
 }
 
+/// A change that undo takes back and redo brings again.
+const fn scenario(
+    name: &'static str,
+    setup: fn(&Home),
+    change: &'static [&'static str],
+) -> Scenario {
+    Scenario {
+        name,
+        setup,
+        change,
+        back: ["undo", "redo"],
+    }
+}
+
 const SCENARIOS: [Scenario; 16] = [
-    Scenario {
-        name: "write beside a hand-written index",
-        setup: hand_written,
-        change: &["write", "c.md", "--type", "user", "--content", "new"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "rename in a hand-written index",
-        setup: hand_written,
-        change: &["rename", "b.md", "c.md"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "rewrite of a hand-written index",
-        setup: hand_written,
-        change: &["index", "--rewrite"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "overview",
-        setup: session,
-        change: &["write", "overview.md", "--content", "# Mine\n"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "instructions",
-        setup: |home| drop(home.file("project/CLAUDE.md", "# One\n")),
-        change: &["patch", "CLAUDE.md", "--old", "One", "--new", "Two"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "write",
-        setup: index,
-        change: &["write", "d.md", "--type", "project", "--content", "new"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "overwrite",
-        setup: index,
-        change: &["write", "a.md", "--content", "other"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "patch",
-        setup: index,
-        change: &["patch", "a.md", "--old", "\nbody", "--new", "\ntext"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "delete",
-        setup: index,
-        change: &["delete", "a.md", "b.md", "c.md"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "rename",
-        setup: index,
-        change: &["rename", "a.md", "z.md"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "move",
-        setup: two_stores,
-        change: &["rename", ".memory:a.md", "memory:a.md"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "append",
-        setup: facts,
-        change: &[
+    scenario(
+        "write beside a hand-written index",
+        hand_written,
+        &["write", "c.md", "--type", "user", "--content", "new"],
+    ),
+    scenario(
+        "rename in a hand-written index",
+        hand_written,
+        &["rename", "b.md", "c.md"],
+    ),
+    scenario(
+        "rewrite of a hand-written index",
+        hand_written,
+        &["index", "--rewrite"],
+    ),
+    scenario(
+        "overview",
+        session,
+        &["write", "overview.md", "--content", "# Mine\n"],
+    ),
+    scenario(
+        "instructions",
+        |home| drop(home.file("project/CLAUDE.md", "# One\n")),
+        &["patch", "CLAUDE.md", "--old", "One", "--new", "Two"],
+    ),
+    scenario(
+        "write",
+        index,
+        &["write", "d.md", "--type", "project", "--content", "new"],
+    ),
+    scenario("overwrite", index, &["write", "a.md", "--content", "other"]),
+    scenario(
+        "patch",
+        index,
+        &["patch", "a.md", "--old", "\nbody", "--new", "\ntext"],
+    ),
+    scenario("delete", index, &["delete", "a.md", "b.md", "c.md"]),
+    scenario("rename", index, &["rename", "a.md", "z.md"]),
+    scenario(
+        "move",
+        two_stores,
+        &["rename", ".memory:a.md", "memory:a.md"],
+    ),
+    scenario(
+        "append",
+        facts,
+        &[
             "append",
             "episodes/2026-02.md",
             "--content",
             "\n## B\n- Summary: two\n",
         ],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "new folder",
-        setup: facts,
-        change: &["write", "ideas/x.md", "--content", "# X\n"],
-        back: ["undo", "redo"],
-    },
-    Scenario {
-        name: "lesson",
-        setup: lessons,
-        change: &[
+    ),
+    scenario(
+        "new folder",
+        facts,
+        &["write", "ideas/x.md", "--content", "# X\n"],
+    ),
+    scenario(
+        "lesson",
+        lessons,
+        &[
             "write",
             "semantic/errors/retry.md",
             "--name",
@@ -260,20 +249,12 @@ const SCENARIOS: [Scenario; 16] = [
             "--content",
             "c",
         ],
-        back: ["undo", "redo"],
-    },
+    ),
     Scenario {
-        name: "undo",
-        setup: deleted,
-        change: &["undo"],
         back: ["redo", "undo"],
+        ..scenario("undo", deleted, &["undo"])
     },
-    Scenario {
-        name: "redo",
-        setup: undone,
-        change: &["redo"],
-        back: ["undo", "redo"],
-    },
+    scenario("redo", undone, &["redo"]),
 ];
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Home, RunOutput, not_run, tree};
+use crate::support::{Home, RunOutput, ends, has, not_run, starts, tree};
 
 /// Runs git in the project; `false` if it fails.
 fn git(home: &Home, args: &[&str]) -> bool {
@@ -87,9 +87,9 @@ fn findings_come_worst_first_with_the_commit_that_proves_them() {
         (&"drop the kit".into(), &"lib/kit.sh".into())
     );
     let commit = proof["commit"].as_str().expect("a commit");
-    assert!(commit.contains(" 20"), "{commit}");
+    has(commit, [" 20"]);
     let citation = kit["evidence"][0]["citation"].as_str().expect("a citation");
-    assert!(citation.ends_with(":kit.md#L7"), "{citation}");
+    ends(citation, ":kit.md#L7");
     home.ok(&["read", citation]);
     assert_eq!(tree(&home.project()), before, "nothing is written");
 }
@@ -103,10 +103,7 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     assert_eq!((code, found.len()), (0, 0));
     let unknown = home.run(&["curate", "--rule", "typo"]);
     assert_eq!(unknown.code, 2);
-    assert!(
-        unknown.err.contains("no rule 'typo'; there are secret,"),
-        "{unknown:?}"
-    );
+    has(&unknown.err, ["no rule 'typo'; there are secret,"]);
     home.file(
         ".config/tome/config.toml",
         "[curate]\noff = \"dead-path, hidden-text\"\n",
@@ -114,9 +111,9 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     let (_, found) = findings(&home, &[]);
     assert_eq!(rules(&found), ["index-dangling"]);
     let listed = home.ok(&["curate", "--rules"]);
-    assert!(
-        listed.contains("dead-path       off      a path, script, flag or symbol that"),
-        "{listed}"
+    has(
+        &listed,
+        ["dead-path       off      a path, script, flag or symbol that"],
     );
 }
 
@@ -125,12 +122,11 @@ fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
     let Some(home) = project() else { return };
     let before = tree(&home.project().join(".memory"));
     let shown = home.run(&["curate", "--fix", "--dry-run"]);
-    assert!(shown.out.contains("-See src/old.rs."), "{shown:?}");
-    assert!(shown.out.contains("+See src/new.rs.\n"), "{shown:?}");
+    has(&shown.out, ["-See src/old.rs.", "+See src/new.rs.\n"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
     let fixed = home.run(&["curate", "--fix"]);
     assert_eq!(fixed.code, 1, "the kit needs a decision: {fixed:?}");
-    assert!(fixed.out.starts_with("Fixed 3 findings in "), "{fixed:?}");
+    starts(&fixed.out, "Fixed 3 findings in ");
     let after = tree(&home.project().join(".memory"));
     let changed: Vec<&String> = after
         .iter()
@@ -138,9 +134,9 @@ fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(changed, ["MEMORY.md", "code.md"]);
-    assert!(
-        home.read("project/.memory/code.md")
-            .ends_with("\n\nSee src/new.rs.\n")
+    ends(
+        home.read("project/.memory/code.md"),
+        "\n\nSee src/new.rs.\n",
     );
     assert_eq!(
         home.read("project/.memory/MEMORY.md"),
@@ -219,7 +215,7 @@ fn sarif_names_the_rules_and_the_place_of_every_finding() {
         assert!(ids.contains(&&result["ruleId"]), "{result}");
         let place = &result["locations"][0]["physicalLocation"];
         let uri = place["artifactLocation"]["uri"].as_str().expect("a URI");
-        assert!(uri.starts_with(".memory/"), "{uri}");
+        starts(uri, ".memory/");
         assert!(
             place["region"]["startLine"]
                 .as_u64()
@@ -324,10 +320,8 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     );
     let message = finding["message"].as_str().expect("a message");
     let names = "the target lint-all, the script build:web, the flag --dry-run-all and 1 more";
-    assert!(
-        message.starts_with("has 4 names that ") && message.ends_with(names),
-        "{message}"
-    );
+    starts(message, "has 4 names that ");
+    ends(message, names);
 }
 
 /// Makes every file of the project old enough to be trusted by its time.
@@ -477,10 +471,10 @@ fn what_a_commit_removed_is_one_finding_for_each_memory_that_claims_it() {
     assert_eq!(told.len(), 1, "{told:?}");
     let (path, message) = told[0];
     assert_eq!(path, "tools.md");
-    assert!(message.starts_with("has 3 paths that "), "{message}");
-    assert!(
-        message.ends_with(" removed, on lines 3–5: tools/a.sh, tools/b.sh, c.sh"),
-        "{message}"
+    starts(message, "has 3 paths that ");
+    ends(
+        message,
+        " removed, on lines 3–5: tools/a.sh, tools/b.sh, c.sh",
     );
 }
 
@@ -509,8 +503,10 @@ fn the_sample_opens_with_a_path_that_git_proves_dead() {
     let first = &found[0];
     assert_eq!(first["rule"], "dead-path", "{found:#?}");
     let said = first.to_string();
-    assert!(said.contains("scripts/release.sh"), "{said}");
-    assert!(said.contains("Release from CI, canary first"), "{said}");
+    has(
+        &said,
+        ["scripts/release.sh", "Release from CI, canary first"],
+    );
     assert!(!rules(&found).contains(&"duplicate"), "{found:#?}");
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Paused, RunOutput, tree};
+use crate::support::{Home, Paused, RunOutput, ends, has, lacks, starts, tree};
 
 fn report(home: &Home) -> (i32, Value) {
     let RunOutput { code, out, .. } = home.run(&["doctor", "--json"]);
@@ -28,9 +28,9 @@ fn all_is_well_in_an_empty_home_and_nothing_is_written() {
     let home = Home::new();
     let before = tree(&home.path());
     let out = home.ok(&["doctor"]);
-    assert!(out.starts_with("tome 0.1.0"), "{out}");
-    assert!(out.ends_with("\nAll is well.\n"), "{out}");
-    assert!(out.contains("no logs of claude-code, codex"), "{out}");
+    starts(&out, "tome 0.1.0");
+    ends(&out, "\nAll is well.\n");
+    has(&out, ["no logs of claude-code, codex"]);
     let (code, report) = report(&home);
     assert_eq!((code, problems(&report)), (0, Vec::new()));
     assert_eq!(report["agents"].as_array().map(Vec::len), Some(24));
@@ -94,11 +94,7 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
     }
     let output = home.run(&["doctor"]);
     assert_eq!(output.code, 1);
-    assert!(
-        output.out.contains("things need attention"),
-        "{}",
-        output.out
-    );
+    has(&output.out, ["things need attention"]);
     assert_eq!(output.err, "", "each is told once");
 }
 
@@ -122,7 +118,7 @@ fn registered_agents_are_told_and_so_is_another_program() {
         (code, registered(&details)),
         (1, "registered otherwise".into())
     );
-    assert!(problems(&details)[0].starts_with("codex: "));
+    starts(&problems(&details)[0], "codex: ");
 }
 
 #[test]
@@ -144,7 +140,7 @@ fn an_interrupted_change_is_told_and_left_alone() {
         let (code, details) = report(&home);
         assert_eq!(code, 1);
         let details = problems(&details);
-        assert!(details[0].contains("write was interrupted"), "{details:?}");
+        has(&details[0], ["write was interrupted"]);
     }
     home.run(&["list"]);
     assert_eq!(report(&home).0, 0);
@@ -196,10 +192,8 @@ fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
     });
     let remedy = about.and_then(|problem| problem["remedy"].as_str());
     let remedy = remedy.expect("it is told");
-    assert!(
-        remedy.contains("iconv") && !remedy.contains("`e`"),
-        "{remedy}"
-    );
+    has(remedy, ["iconv"]);
+    lacks(remedy, ["`e`"]);
 }
 
 #[test]
@@ -261,5 +255,5 @@ fn what_a_killed_process_left_is_named_and_removed() {
     for name in left {
         assert!(!home.path().join(name).exists(), "{name}");
     }
-    assert!(!home.run(&["doctor"]).out.contains("tome.tmp"));
+    lacks(&home.run(&["doctor"]).out, ["tome.tmp"]);
 }

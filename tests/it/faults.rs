@@ -10,15 +10,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tome::core::change::history::History;
 use tome::core::change::{
-    Author, BrokenLinks, Change, ChangeContext, ChangeRequest, Direction, Transfer, plan,
-    plan_and_commit, plan_moves, replay, restore,
+    BrokenLinks, Change, ChangeContext, ChangeRequest, Direction, Transfer, plan, plan_and_commit,
+    plan_moves, replay, restore,
 };
 use tome::core::memory::citation::Citation;
-use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch};
+use tome::core::memory::layout::{Fields, IndexUpdate, Layout};
 use tome::core::memory::store::Store;
 use tome::core::text::time::Moment;
 use tome::core::{Error, Result};
 
+use crate::store::{append, author, delete, patch, rename, write};
 use crate::support::{copy, directory_in_memory, recover_all, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -94,13 +95,6 @@ fn change_context() -> ChangeContext {
     }
 }
 
-fn author() -> Author {
-    Author {
-        who: "you".to_owned(),
-        door: "test".to_owned(),
-    }
-}
-
 /// A kind of change: the initial files, and how it is planned.
 struct Kind {
     name: &'static str,
@@ -133,13 +127,10 @@ fn do_request(bench: &TestStore, asked: &ChangeRequest) {
 fn index(bench: &TestStore) {
     bench.file("index/MEMORY.md", "# Memory\n");
     for name in ["a", "b", "c"] {
+        let content = format!("body of {name}, see [a](a.md) and [[b]]");
         do_request(
             bench,
-            &ChangeRequest::Write {
-                path: format!("{name}.md"),
-                content: format!("body of {name}, see [a](a.md) and [[b]]"),
-                fields: typed("user"),
-            },
+            &write(&format!("{name}.md"), &content, typed("user")),
         );
     }
     bench.file("other/MEMORY.md", "# Memory\n");
@@ -159,12 +150,7 @@ fn hand_written(bench: &TestStore) {
 
 fn deleted(bench: &TestStore) {
     index(bench);
-    do_request(
-        bench,
-        &ChangeRequest::Delete {
-            paths: vec!["a.md".to_owned(), "b.md".to_owned()],
-        },
-    );
+    do_request(bench, &delete(&["a.md", "b.md"]));
 }
 
 fn undone(bench: &TestStore) {
@@ -203,146 +189,59 @@ fn last(history: &History, root: &Path, way: Direction) -> Result<Change> {
     replay(history, &record.expect("a change"), way, &moment())
 }
 
+/// A change of the store `index`.
+const fn kind(
+    name: &'static str,
+    setup: fn(&TestStore),
+    plan: fn(&TestStore, &History) -> Result<Change>,
+) -> Kind {
+    Kind {
+        name,
+        setup,
+        roots: &["index"],
+        plan,
+    }
+}
+
 const KINDS: [Kind; 18] = [
+    kind("write", index, |bench, _| {
+        request(bench, &write("d.md", "new", typed("project")))
+    }),
+    kind("overwrite", index, |bench, _| {
+        request(bench, &write("a.md", "other", typed("feedback")))
+    }),
+    kind(
+        "write beside a hand-written index",
+        hand_written,
+        |bench, _| request(bench, &write("c.md", "new", typed("user"))),
+    ),
+    kind("patch", index, |bench, _| {
+        request(bench, &patch("a.md", "---\n\nbody", "---\n\ntext"))
+    }),
+    kind("append", index, |bench, _| {
+        request(bench, &append("b.md", "more"))
+    }),
+    kind("edit", hand_written, |bench, _| {
+        let edited = ChangeRequest::Edit {
+            path: "a.md".to_owned(),
+            text: "---\nname: A2\ntype: user\n---\nother\n".to_owned(),
+        };
+        request(bench, &edited)
+    }),
+    kind("delete", index, |bench, _| {
+        request(bench, &delete(&["a.md", "b.md", "c.md"]))
+    }),
+    kind("rename", index, |bench, _| {
+        request(bench, &rename("a.md", "z.md"))
+    }),
+    kind(
+        "rename in a hand-written index",
+        hand_written,
+        |bench, _| request(bench, &rename("b.md", "c.md")),
+    ),
     Kind {
-        name: "write",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Write {
-                    path: "d.md".to_owned(),
-                    content: "new".to_owned(),
-                    fields: typed("project"),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "overwrite",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Write {
-                    path: "a.md".to_owned(),
-                    content: "other".to_owned(),
-                    fields: typed("feedback"),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "write beside a hand-written index",
-        setup: hand_written,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Write {
-                    path: "c.md".to_owned(),
-                    content: "new".to_owned(),
-                    fields: typed("user"),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "patch",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            let patch = Patch {
-                old: "---\n\nbody".to_owned(),
-                new: "---\n\ntext".to_owned(),
-            };
-            request(
-                bench,
-                &ChangeRequest::Patch {
-                    matching: Matching::Unique,
-                    path: "a.md".to_owned(),
-                    patches: vec![patch],
-                },
-            )
-        },
-    },
-    Kind {
-        name: "append",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Append {
-                    path: "b.md".to_owned(),
-                    entry: "more".to_owned(),
-                    fields: Fields::default(),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "edit",
-        setup: hand_written,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Edit {
-                    path: "a.md".to_owned(),
-                    text: "---\nname: A2\ntype: user\n---\nother\n".to_owned(),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "delete",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Delete {
-                    paths: vec!["a.md".to_owned(), "b.md".to_owned(), "c.md".to_owned()],
-                },
-            )
-        },
-    },
-    Kind {
-        name: "rename",
-        setup: index,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Rename {
-                    from: "a.md".to_owned(),
-                    to: "z.md".to_owned(),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "rename in a hand-written index",
-        setup: hand_written,
-        roots: &["index"],
-        plan: |bench, _| {
-            request(
-                bench,
-                &ChangeRequest::Rename {
-                    from: "b.md".to_owned(),
-                    to: "c.md".to_owned(),
-                },
-            )
-        },
-    },
-    Kind {
-        name: "move",
-        setup: index,
         roots: &["index", "other"],
-        plan: |bench, _| {
+        ..kind("move", index, |bench, _| {
             let from = bench.store("index", Layout::Index);
             let to = bench.store("other", Layout::Index);
             let transfer = Transfer {
@@ -351,114 +250,63 @@ const KINDS: [Kind; 18] = [
                 place: "a.md".to_owned(),
             };
             plan_moves(&[transfer], &to, BrokenLinks::Follow, &change_context())
-        },
+        })
     },
-    Kind {
-        name: "index",
-        setup: hand_written,
-        roots: &["index"],
-        plan: |bench, _| request(bench, &ChangeRequest::Index(IndexUpdate::Rewrite)),
-    },
-    Kind {
-        name: "undo",
-        setup: deleted,
-        roots: &["index"],
-        plan: |bench, history| last(history, &bench.root("index"), Direction::Back),
-    },
-    Kind {
-        name: "redo",
-        setup: undone,
-        roots: &["index"],
-        plan: |bench, history| last(history, &bench.root("index"), Direction::Forward),
-    },
-    Kind {
-        name: "restore",
-        setup: deleted,
-        roots: &["index"],
-        plan: |bench, history| {
-            let record = history.undoable(&[&bench.root("index")])?;
-            restore(
-                history,
-                &record.expect("a change"),
-                Some("a.md".into()),
-                &moment(),
-            )
-        },
-    },
-    Kind {
-        name: "new folder",
-        setup: facts,
-        roots: &["index"],
-        plan: |bench, _| {
-            plan(
-                &bench.store("index", Layout::Facts),
-                &ChangeRequest::Write {
-                    path: "ideas/x.md".to_owned(),
-                    content: "# X\n".to_owned(),
-                    fields: Fields::default(),
-                },
-                &change_context(),
-            )
-        },
-    },
-    Kind {
-        name: "lesson",
-        setup: lessons,
-        roots: &["index"],
-        plan: |bench, _| {
-            plan(
-                &bench.store("index", Layout::Coder),
-                &ChangeRequest::Write {
-                    path: "semantic/errors/retry.md".to_owned(),
-                    content: "c".to_owned(),
-                    fields: Fields {
-                        name: Some("R".to_owned()),
-                        ..Fields::default()
-                    },
-                },
-                &change_context(),
-            )
-        },
-    },
-    Kind {
-        name: "extended lesson",
-        setup: lessons,
-        roots: &["index"],
-        plan: |bench, _| {
-            plan(
-                &bench.store("index", Layout::Coder),
-                &ChangeRequest::Extend {
-                    lesson: lesson("episodic/episodic.md#t"),
-                    content: "more".to_owned(),
-                    fields: Fields::default(),
-                },
-                &change_context(),
-            )
-        },
-    },
-    Kind {
-        name: "generalized lesson",
-        setup: lessons,
-        roots: &["index"],
-        plan: |bench, _| {
-            plan(
-                &bench.store("index", Layout::Coder),
-                &ChangeRequest::Generalize {
-                    path: "semantic/principles/p.md".to_owned(),
-                    content: "always".to_owned(),
-                    fields: Fields {
-                        name: Some("P".to_owned()),
-                        ..Fields::default()
-                    },
-                    from: ["t", "u"]
-                        .map(|title| lesson(&format!("episodic/episodic.md#{title}")))
-                        .to_vec(),
-                },
-                &change_context(),
-            )
-        },
-    },
+    kind("index", hand_written, |bench, _| {
+        request(bench, &ChangeRequest::Index(IndexUpdate::Rewrite))
+    }),
+    kind("undo", deleted, |bench, history| {
+        last(history, &bench.root("index"), Direction::Back)
+    }),
+    kind("redo", undone, |bench, history| {
+        last(history, &bench.root("index"), Direction::Forward)
+    }),
+    kind("restore", deleted, |bench, history| {
+        let record = history
+            .undoable(&[&bench.root("index")])?
+            .expect("a change");
+        restore(history, &record, Some("a.md".into()), &moment())
+    }),
+    kind("new folder", facts, |bench, _| {
+        let store = bench.store("index", Layout::Facts);
+        let written = write("ideas/x.md", "# X\n", Fields::default());
+        plan(&store, &written, &change_context())
+    }),
+    kind("lesson", lessons, |bench, _| {
+        let written = write("semantic/errors/retry.md", "c", named("R"));
+        coder_request(bench, &written)
+    }),
+    kind("extended lesson", lessons, |bench, _| {
+        let extended = ChangeRequest::Extend {
+            lesson: lesson("episodic/episodic.md#t"),
+            content: "more".to_owned(),
+            fields: Fields::default(),
+        };
+        coder_request(bench, &extended)
+    }),
+    kind("generalized lesson", lessons, |bench, _| {
+        let from = ["t", "u"].map(|title| lesson(&format!("episodic/episodic.md#{title}")));
+        let generalized = ChangeRequest::Generalize {
+            path: "semantic/principles/p.md".to_owned(),
+            content: "always".to_owned(),
+            fields: named("P"),
+            from: from.to_vec(),
+        };
+        coder_request(bench, &generalized)
+    }),
 ];
+
+fn coder_request(bench: &TestStore, request: &ChangeRequest) -> Result<Change> {
+    let store = bench.store("index", Layout::Coder);
+    plan(&store, request, &change_context())
+}
+
+fn named(name: &str) -> Fields {
+    Fields {
+        name: Some(name.to_owned()),
+        ..Fields::default()
+    }
+}
 
 fn lesson(citation: &str) -> Citation {
     let Ok(citation) = citation.parse();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::{Home, has};
 
 const RULES: &str = "# Rules\n\nBe kind.\n\n- Never run `git push --force` on shared branches.\n- Do not edit `dist/` by hand.\n- Commit messages must be in the imperative.\n";
 
@@ -11,26 +11,17 @@ fn place() -> Home {
     let home = Home::new();
     home.file("project/.git/HEAD", "ref: refs/heads/main\n");
     home.file("project/AGENTS.md", RULES);
-    let call = |command: &str, line: usize| {
-        json!({
-            "type": "assistant", "sessionId": "s0", "uuid": format!("u{line}"),
-            "cwd": home.project(), "timestamp": "2026-01-02T03:04:05Z",
-            "message": { "role": "assistant", "content": [
-                { "type": "tool_use", "id": format!("t{line}"), "name": "Bash", "input": { "command": command } }
-            ] },
-        })
-    };
-    let commands = [
-        "git commit -m 'never git push --force'",
-        "cd sub && git push -f origin main",
-        "cargo test",
+    let calls = [
+        ("t0", "git commit -m 'never git push --force'"),
+        ("t1", "cd sub && git push -f origin main"),
+        ("t2", "cargo test"),
     ];
-    let lines: Vec<String> = commands
-        .iter()
-        .enumerate()
-        .map(|(line, command)| call(command, line).to_string())
-        .collect();
-    home.file(".claude/projects/-p/s0.jsonl", lines.join("\n") + "\n");
+    let calls = calls.map(|(id, command)| {
+        let input = json!({ "command": command });
+        let call = json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": input }]);
+        ("assistant", call)
+    });
+    home.claude_log("s0", &calls);
     home
 }
 
@@ -75,22 +66,23 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
     };
     let nothing = json!({ "continue": true });
     let made = home.ok(&["guard", "AGENTS.md"]);
-    assert!(made.contains("command git push --force"), "{made}");
-    assert!(made.contains("path dist/"), "{made}");
+    has(&made, ["command git push --force", "path dist/"]);
     assert_eq!(
         shell("claude-code", "git push -f"),
         nothing,
         "not tried yet"
     );
     let tried = home.ok(&["guard", "--backtest"]);
-    assert!(tried.contains("1 of 3 calls (33.33 %)"), "{tried}");
-    assert!(
-        tried.contains("claude-code:s0#L2  git push -f origin main"),
-        "{tried}"
+    has(
+        &tried,
+        [
+            "1 of 3 calls (33.33 %)",
+            "claude-code:s0#L2  git push -f origin main",
+        ],
     );
     // What was tried on nothing stays off.
-    assert!(tried.contains("off: the logs have no call"), "{tried}");
-    assert!(home.ok(&["guard"]).contains("off: not tried yet"));
+    has(&tried, ["off: the logs have no call"]);
+    has(home.ok(&["guard"]), ["off: not tried yet"]);
     let read = r#"{"type":"tool_use","id":"t9","name":"Read","input":{"file_path":"/p/a.js"}}"#;
     home.file(
         ".claude/projects/-p/s9.jsonl",
@@ -99,20 +91,17 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
         ),
     );
     let tried = home.ok(&["guard", "--backtest"]);
-    assert!(tried.contains("0 of 1 calls (0.00 %)"), "{tried}");
-    assert!(
-        home.ok(&["guard"])
-            .contains("on, would have asked about 1 of 3 calls")
+    has(&tried, ["0 of 1 calls (0.00 %)"]);
+    has(
+        home.ok(&["guard"]),
+        ["on, would have asked about 1 of 3 calls"],
     );
 
     let asked = shell("claude-code", "cd x && git push -f");
     let asks = &asked["hookSpecificOutput"];
     assert_eq!(asks["permissionDecision"], "ask", "{asked}");
     let reason = asks["permissionDecisionReason"].as_str().expect("a reason");
-    assert!(
-        reason.contains("Never run `git push --force` on shared branches."),
-        "{reason}"
-    );
+    has(reason, ["Never run `git push --force` on shared branches."]);
     assert_eq!(shell("gemini", "git push --force")["decision"], "ask");
     assert_eq!(
         shell("copilot", "git push --force")["permissionDecision"],
@@ -149,9 +138,9 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
         RULES.replace("on shared branches", "ever"),
     );
     assert_eq!(shell("claude-code", "git push -f"), nothing);
-    assert!(
-        home.ok(&["guard"])
-            .contains("off: the memory says something else now")
+    has(
+        home.ok(&["guard"]),
+        ["off: the memory says something else now"],
     );
     home.file("project/AGENTS.md", RULES);
     // What cannot be read stops nobody.
@@ -170,7 +159,7 @@ fn what_a_memory_does_not_say_plainly_the_person_says() {
     let home = place();
     let output = home.run(&["guard", "AGENTS.md#L3"]);
     assert_eq!(output.code, 1);
-    assert!(output.err.contains("--command WORDS"), "{output:?}");
+    has(&output.err, ["--command WORDS"]);
     home.ok(&[
         "guard",
         "AGENTS.md#L3",
@@ -189,9 +178,9 @@ fn what_a_memory_does_not_say_plainly_the_person_says() {
     assert_eq!(list["guards"][0]["state"], "untried");
     let id = list["guards"][1]["id"].as_str().expect("an id");
     home.ok(&["guard", id, "--remove"]);
-    assert!(
-        home.ok(&["guard", "--backtest", "AGENTS.md"])
-            .contains("1 of 3 calls")
+    has(
+        home.ok(&["guard", "--backtest", "AGENTS.md"]),
+        ["1 of 3 calls"],
     );
     // What a memory says twice is one rule.
     let twice = "- Never run `rm -rf`.\n- Again: never run `rm -rf`!\n";

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use tome::core::change::history::History;
-use tome::core::change::{Author, ChangeContext, ChangeRequest, commit, plan};
+use tome::core::change::{Author, commit, plan};
 use tome::core::disk::revision::Revision;
-use tome::core::memory::layout::{Layout, Matching, Patch};
+use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
-use tome::core::text::time::Moment;
 
-use crate::support::{Home, copy, tree};
+use crate::store::{change_context, patch};
+use crate::support::{Home, copy, ends, has, starts, tree};
 
 /// A store of many memories with a large index, and changes of one line each.
 struct Large {
@@ -68,22 +68,13 @@ impl Large {
             let name = format!("memory_{}.md", edit * 7 % self.memories);
             let text = fs::read_to_string(store.root().absolute(&name)).expect("text");
             let old = text.lines().find(|line| line.starts_with("description: "));
-            let context = ChangeContext {
-                moment: Moment {
-                    time: jiff::Timestamp::now(),
-                    today: jiff::civil::date(2026, 11, 15),
-                },
-                expected: None,
-            };
+            let context = change_context();
             let index = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
-            let request = ChangeRequest::Patch {
-                matching: Matching::Unique,
-                path: name,
-                patches: vec![Patch {
-                    old: old.expect("a line").to_owned(),
-                    new: format!("description: {}", words(2_000_000 + edit)),
-                }],
-            };
+            let request = patch(
+                &name,
+                old.expect("a line"),
+                &format!("description: {}", words(2_000_000 + edit)),
+            );
             let change = plan(&store, &request, &context).expect("plans");
             commit(&history, &change, &author, &context.moment).expect("made");
             let after = fs::read(store.root().absolute("MEMORY.md")).expect("an index");
@@ -204,7 +195,7 @@ fn a_damaged_version_is_never_written_into_a_memory() {
                 refused += 1;
                 assert_eq!(output.code, 2, "{output:?}");
                 assert_eq!(tree(&home.project()), before, "byte {at}: {output:?}");
-                assert!(output.err.contains("version"), "{output:?}");
+                has(&output.err, ["version"]);
             }
         }
         fs::write(&stored, &sound).expect("written");
@@ -264,9 +255,9 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
             .map(|n| usize::try_from(n).expect("small"))
     );
     home.ok(&["undo"]);
-    assert!(home.read("project/.memory/a.md").contains("two"));
+    has(home.read("project/.memory/a.md"), ["two"]);
     home.ok(&["redo"]);
-    assert!(home.read("project/.memory/a.md").contains("three"));
+    has(home.read("project/.memory/a.md"), ["three"]);
     assert_eq!(
         home.ok(&["doctor", "--json"])
             .matches("\"damaged\":[]")
@@ -274,14 +265,14 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
         1
     );
     let out = home.ok(&["history", "--prune", "--older-than", "90d"]);
-    assert!(out.starts_with("0 changes were removed"), "{out}");
+    starts(&out, "0 changes were removed");
     for (wrong, told) in [
         (["--older-than", "soon"], "90d"),
         (["--max-size", "big"], "50MB"),
     ] {
         let output = home.run(&["history", "--prune", wrong[0], wrong[1]]);
         assert_eq!(output.code, 2);
-        assert!(output.err.contains(told), "{output:?}");
+        has(&output.err, [told]);
     }
     let output = home.run(&["history", "--dry-run"]);
     assert_eq!(output.code, 2, "only with --prune: {output:?}");
@@ -300,7 +291,7 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
             .is_some_and(|bytes| bytes > 500)
     );
     let out = home.ok(&["doctor"]);
-    assert!(out.contains("3 changes, the oldest"), "{out}");
+    has(&out, ["3 changes, the oldest"]);
     let stored = data(&home).join("versions.bin");
     let mut bytes = fs::read(&stored).expect("versions");
     let last = bytes.len() - 1;
@@ -314,7 +305,7 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
         Some(1)
     );
     let place = report["problems"][0]["place"].as_str().expect("a place");
-    assert!(place.ends_with("versions.bin"), "{place}");
+    ends(place, "versions.bin");
 }
 
 #[test]
@@ -336,14 +327,11 @@ fn whoever_waits_for_a_store_says_for_whom() {
     let mut told = std::io::BufReader::new(child.stderr.take().expect("piped"));
     let mut line = String::new();
     std::io::BufRead::read_line(&mut told, &mut line).expect("reads");
-    assert!(
-        line.starts_with("tome: waiting for tome write (pid "),
-        "{line}"
-    );
+    starts(&line, "tome: waiting for tome write (pid ");
     assert_eq!(paused.go_on().0, Some(0));
     assert_eq!(child.wait().expect("ends").code(), Some(0));
     let text = home.read("project/.memory/a.md");
-    assert!(text.contains("four") && text.contains("five"), "{text}");
+    has(&text, ["four", "five"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, RunOutput};
+use crate::support::{Home, RunOutput, ends, has, lacks, starts};
 
 const CLAUDE: &str = "{\"continue\":true}\n";
 
@@ -14,6 +14,11 @@ fn send_hook(home: &Home, agent: &str, output: &Value) -> Value {
     let output = home.run_with_input(&["hook", agent], output.to_string().as_bytes());
     assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
     serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
+}
+
+/// Tells the hook of an agent of an event; returns its reply.
+fn tell_hook(home: &Home, agent: &str, event: &str, more: Value) -> Value {
+    send_hook(home, agent, &payload(home, event, more))
 }
 
 fn payload(home: &Home, event: &str, more: Value) -> Value {
@@ -92,11 +97,8 @@ fn what_happens_is_kept_as_events() {
         ]
     );
     let stores = home.ok(&["stores"]);
-    assert!(
-        stores.contains("what hooks captured in this project"),
-        "{stores}"
-    );
-    assert!(home.ok(&["list", "--store", "events"]).contains("7 events"));
+    has(&stores, ["what hooks captured in this project"]);
+    has(home.ok(&["list", "--store", "events"]), ["7 events"]);
     let file = events_file(&home).expect("kept");
     assert!(
         home.ok(&[
@@ -116,20 +118,16 @@ fn what_happens_is_kept_as_events() {
 fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_log_does() {
     let home = Home::new();
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    send_hook(
-        &home,
-        "claude-code",
-        &payload(&home, "UserPromptSubmit", said),
-    );
+    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
     let answer =
         json!({ "last_assistant_message": "The zebra lock is removed after a crash now." });
-    send_hook(&home, "claude-code", &payload(&home, "Stop", answer));
+    tell_hook(&home, "claude-code", "Stop", answer);
     let asked = |args: &[&str]| -> Value {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         serde_json::from_str(&home.run(&args).out).expect("JSON")
     };
-    assert!(home.ok(&["recall", "zebra"]).contains("striped"));
-    assert!(home.ok(&["toc", "--level", "day"]).contains("zebra"));
+    has(home.ok(&["recall", "zebra"]), ["striped"]);
+    has(home.ok(&["toc", "--level", "day"]), ["zebra"]);
     let stored: Vec<Value> = events(&home)
         .iter()
         .map(|one| one["event_id"].clone())
@@ -145,7 +143,7 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     assert!(stored.contains(&id), "{id}");
     // It is a session like those that have a log.
     let other = json!({ "session_id": "s2", "prompt": "paint the buttons, please" });
-    send_hook(&home, "codex", &payload(&home, "UserPromptSubmit", other));
+    tell_hook(&home, "codex", "UserPromptSubmit", other);
     let rows = |args: &[&str]| -> Vec<(String, String)> {
         let logs = asked(&[&["logs"], args].concat())["logs"].clone();
         let field = |row: &Value, name: &str| row[name].as_str().expect(name).to_owned();
@@ -171,8 +169,8 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     assert_eq!(home.run(&["log", "s"]).code, 2, "two begin so");
     let node = asked(&["toc", "--log", "s1"])["node"].clone();
     assert_eq!(node["id"], "log:claude-code:s1");
-    assert!(node["bullets"].to_string().contains("zebra lock"), "{node}");
-    assert!(!node.to_string().contains("buttons"), "{node}");
+    has(node["bullets"].to_string(), ["zebra lock"]);
+    lacks(node.to_string(), ["buttons"]);
     assert_eq!(home.run(&["toc", "--log", "s"]).code, 2, "two begin so");
     let day = asked(&["toc", "--level", "day"])["nodes"][0].clone();
     assert_eq!(day["projects"][0]["sessions"], 2, "{day}");
@@ -181,7 +179,7 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     let cited = told[0]["citation"].as_str().expect("a citation");
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     home.ok(&["promote", cited, "--name", "zebra", "--type", "project"]);
-    assert!(home.read("project/.memory/zebra.md").contains("> (you, "));
+    has(home.read("project/.memory/zebra.md"), ["> (you, "]);
     std::fs::remove_dir_all(home.project().join(".memory")).expect("removed");
     // Somewhere else nothing of it is told.
     let elsewhere = home.path().join("elsewhere");
@@ -192,24 +190,15 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
         .output();
     assert_eq!(other.expect("runs").status.code(), Some(1));
     // The log of the session tells it from now on.
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let line = json!({
-        "type": "user", "uuid": "u", "sessionId": "s1", "timestamp": "2026-11-01T10:00:00Z",
-        "cwd": home.project(),
-        "message": { "role": "user", "content": "please repair the striped zebra lock of the history" },
-    });
-    home.file(
-        &format!(".claude/projects/{folder}/s1.jsonl"),
-        format!("{line}\n"),
-    );
+    let said = "please repair the striped zebra lock of the history";
+    home.claude_log("s1", &[("user", said)]);
     let told = asked(&["events"]);
     let told = told["events"].as_array().expect("events");
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(told[0]["citation"], "claude-code:s1#L1");
     assert_eq!(told[1]["session_id"], "s2");
     let hits = home.ok(&["recall", "striped", "zebra"]);
-    assert!(hits.starts_with("Found 1 result"), "{hits}");
+    starts(&hits, "Found 1 result");
     let mut sessions = rows(&[]);
     sessions.sort();
     assert_eq!(sessions, [pair("s1", "claude-code"), pair("s2", "codex")]);
@@ -238,11 +227,7 @@ fn where_there_is_nothing_one_sentence_says_what_to_do() {
         );
     }
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    send_hook(
-        &home,
-        "claude-code",
-        &payload(&home, "UserPromptSubmit", said),
-    );
+    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
     for (args, told) in [
         (
             &["toc", "toc:day:2001-01-01"][..],
@@ -279,12 +264,12 @@ fn no_field_of_an_event_keeps_a_secret() {
         "tool_input": { "file_path": format!("/p/{secret}.md") },
         "tool_response": secret,
     });
-    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    tell_hook(&home, "claude-code", "PostToolUse", more);
     let kept = events(&home);
     assert_eq!(kept.len(), 1);
     let text = kept[0].to_string();
-    assert!(text.contains("‹masked›"), "{text}");
-    assert!(!text.contains("16C7e42F292c"), "{text}");
+    has(&text, ["‹masked›"]);
+    lacks(&text, ["16C7e42F292c"]);
 }
 
 #[test]
@@ -297,7 +282,7 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
         "tool_name": "fetch", "tool_input": input,
         "tool_response": { "stdout": "\u{1b}[31mred zebra\u{1b}[0m" },
     });
-    send_hook(&home, "claude-code", &payload(&home, "PostToolUse", more));
+    tell_hook(&home, "claude-code", "PostToolUse", more);
     let more = json!({ "toolName": "fetch", "toolArgs": input.to_string() });
     let copilot =
         json!({ "cwd": home.project(), "transcript_path": "/c/session-state/abc-1/events.jsonl" });
@@ -310,20 +295,10 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
     assert_eq!(kept.len(), 2);
     for event in &kept {
         let text = event["text"].as_str().expect("text");
-        assert!(text.contains("https://a.example"), "{text}");
-        assert!(
-            !text.contains("short") && !text.contains("letmein"),
-            "{text}"
-        );
+        has(text, ["https://a.example"]);
+        lacks(text, ["short", "letmein"]);
     }
-    assert!(
-        kept[0]["text"]
-            .as_str()
-            .expect("text")
-            .ends_with("\nred zebra"),
-        "{}",
-        kept[0]
-    );
+    ends(kept[0]["text"].as_str().expect("text"), "\nred zebra");
     assert_eq!(kept[1]["session_id"], "abc-1");
 }
 
@@ -456,15 +431,15 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     for number in 0..10 {
         let file = format!("src/part{}.rs", number % 3);
         let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": file }, "tool_response": {} });
-        send_hook(&home, "claude-code", &payload(&home, "PostToolUse", edit));
+        tell_hook(&home, "claude-code", "PostToolUse", edit);
     }
     let reply = send_hook(&home, "claude-code", &stop);
     let reason = reply["reason"].as_str().expect("a reason");
-    assert!(
-        reason.starts_with("This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. "),
-        "{reason}"
+    starts(
+        reason,
+        "This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. ",
     );
-    assert!(reason.contains("Storing in coder memory"), "{reason}");
+    has(reason, ["Storing in coder memory"]);
     assert_eq!(
         send_hook(&home, "claude-code", &stop),
         json!({ "continue": true })
@@ -530,34 +505,29 @@ fn a_session_starts_with_what_the_stores_have() {
         ("codex", "/hookSpecificOutput/additionalContext"),
         ("opencode", "/additionalContext"),
     ] {
-        let reply = send_hook(
-            &home,
-            agent,
-            &payload(&home, "SessionStart", json!({ "source": "startup" })),
-        );
+        let reply = tell_hook(&home, agent, "SessionStart", json!({ "source": "startup" }));
         let context = reply
             .pointer(path)
             .and_then(Value::as_str)
             .unwrap_or_else(|| panic!("{agent}: {reply}"));
-        assert!(
-            context.contains("has stripes") && context.contains("Current memory index"),
-            "{context}"
-        );
+        has(context, ["has stripes", "Current memory index"]);
     }
-    let resumed = send_hook(
+    let resumed = tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "SessionStart", json!({ "source": "resume" })),
+        "SessionStart",
+        json!({ "source": "resume" }),
     );
     assert_eq!(resumed, json!({ "continue": true }));
     let long: String = (0..400)
         .map(|n| format!("- [M{n}](m{n}.md) — a line of the index that is not short at all\n"))
         .collect();
     home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{long}"));
-    let reply = send_hook(
+    let reply = tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "SessionStart", json!({ "source": "startup" })),
+        "SessionStart",
+        json!({ "source": "startup" }),
     );
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
@@ -577,19 +547,21 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     };
     let stop = |active: bool| payload(&home, "Stop", json!({ "stop_hook_active": active }));
     let quiet = json!({ "continue": true });
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "plan" }),
     );
     for _ in 0..5 {
         assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     }
     assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "plan more" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "plan more" }),
     );
     for _ in 0..5 {
         assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
@@ -598,20 +570,15 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
-    assert!(
-        context.ends_with("With recalled memory, please replan if needed"),
-        "{context}"
-    );
-    assert!(context.contains("Recalling from coder memory"), "{context}");
+    ends(context, "With recalled memory, please replan if needed");
+    has(context, ["Recalling from coder memory"]);
     assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
     assert_eq!(send_hook(&home, "claude-code", &stop(true)), quiet);
     let reminder = send_hook(&home, "claude-code", &stop(false));
     assert_eq!(reminder["decision"], "block");
-    assert!(
-        reminder["reason"]
-            .as_str()
-            .expect("text")
-            .contains("Storing in coder memory")
+    has(
+        reminder["reason"].as_str().expect("text"),
+        ["Storing in coder memory"],
     );
     assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
     // Older Claude Code and Codex plan with a list; the guide is referred to if it exists.
@@ -623,7 +590,7 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
         for (steps, fires) in [(5, false), (6, true)] {
             let session = format!("{agent}{steps}");
             let plan = json!({ "session_id": session, "tool_name": tool, "tool_input": { key: vec!["step"; steps] } });
-            let reply = send_hook(&home, agent, &payload(&home, "PostToolUse", plan));
+            let reply = tell_hook(&home, agent, "PostToolUse", plan);
             assert_eq!(
                 reply
                     .to_string()
@@ -646,10 +613,11 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
 fn settings_turn_capture_off() {
     let home = Home::new();
     home.file(".config/tome/config.toml", "[hook]\ncapture = false\n");
-    send_hook(
+    tell_hook(
         &home,
         "claude-code",
-        &payload(&home, "UserPromptSubmit", json!({ "prompt": "private" })),
+        "UserPromptSubmit",
+        json!({ "prompt": "private" }),
     );
     assert_eq!(events(&home), [Value::Null; 0]);
 }
@@ -851,7 +819,7 @@ fn every_valid_payload_of_five_agents_is_kept_with_its_time_and_no_other() {
     };
     let copilot = sessions("copilot");
     assert_eq!(copilot.len(), 1, "one derived session: {copilot:?}");
-    assert!(copilot[0].starts_with("copilot-"), "{copilot:?}");
+    starts(&copilot[0], "copilot-");
     for event in all_events(&home) {
         let is_bare = ["session_start", "assistant_stop", "session_end"];
         let kind = event["event_type"].as_str().expect("a type");
@@ -986,12 +954,12 @@ fn nobody_is_reminded_where_nobody_is_there() {
         ("claude-code", ("CLAUDE_CODE_ENTRYPOINT", "cli")),
     ] {
         let [plan, stop] = planned_turn(&home, agent, set, &tui);
-        assert!(plan.to_string().contains("please replan"), "{plan}");
+        has(plan.to_string(), ["please replan"]);
         assert_eq!(stop["decision"], "block", "{stop}");
     }
     // Where nothing tells, it waits for the next prompt.
     let [plan, stop] = planned_turn(&home, "gemini", ("A", "x"), &json!({}));
-    assert!(plan.to_string().contains("please replan"), "{plan}");
+    has(plan.to_string(), ["please replan"]);
     assert_eq!(stop, json!({}));
     let next = json!({ "session_id": "gemini-A-x", "prompt": "next" });
     let first = send_hook(
@@ -1009,7 +977,7 @@ fn nobody_is_reminded_where_nobody_is_there() {
         ),
     );
     let said = format!("{first}{second}");
-    assert!(said.contains("This session did real work"), "{said}");
+    has(&said, ["This session did real work"]);
     assert_eq!(
         said.matches("This session did real work").count(),
         1,
@@ -1025,7 +993,7 @@ fn a_plan_of_copilot_is_a_table_of_todos() {
     let plan = json!({ "sessionId": "c", "cwd": home.project(), "toolName": "sql", "toolArgs": { "query": query } });
     let args = ["hook", "copilot", "--event", "postToolUse"];
     let output = home.run_with_input(&args, plan.to_string().as_bytes());
-    assert!(output.out.contains("please replan"), "{output:?}");
+    has(&output.out, ["please replan"]);
 }
 
 #[test]
@@ -1107,7 +1075,10 @@ fn gemini_gets_its_context_with_the_first_prompt_and_not_again() {
         send_hook(&home, "gemini", &payload(&home, event, more)).to_string()
     };
     assert_eq!(send("SessionStart", json!({ "source": "startup" })), "{}");
-    assert!(send("BeforeAgent", json!({ "prompt": "one" })).contains("has stripes"));
+    has(
+        send("BeforeAgent", json!({ "prompt": "one" })),
+        ["has stripes"],
+    );
     assert_eq!(send("BeforeAgent", json!({ "prompt": "two" })), "{}");
     assert_eq!(send("SessionStart", json!({ "source": "resume" })), "{}");
     assert_eq!(send("BeforeAgent", json!({ "prompt": "three" })), "{}");
@@ -1147,18 +1118,10 @@ fn a_session_starts_with_the_overview_of_the_last_one_and_the_list_of_facts() {
         text.unwrap_or_else(|| panic!("{reply}")).to_owned()
     };
     let text = context("another");
-    assert!(
-        text.contains("Available memory:\n- facts/user.md"),
-        "{text}"
-    );
-    assert!(
-        text.contains("new task") && !text.contains("old task"),
-        "{text}"
-    );
+    has(&text, ["Available memory:\n- facts/user.md", "new task"]);
+    lacks(&text, ["old task"]);
     // A session that is resumed has its own.
     let text = context("s1");
-    assert!(
-        text.contains("this task") && !text.contains("new task"),
-        "{text}"
-    );
+    has(&text, ["this task"]);
+    lacks(&text, ["new task"]);
 }

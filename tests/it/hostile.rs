@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, lacks, tree};
 
 /// A word that is in every file outside the project and in none inside.
 const CANARY: &str = "quetzalcanary";
@@ -565,10 +565,7 @@ fn settings_of_a_project_choose_nothing_outside_it() {
         ground.home.file(&format!("project/{file}"), settings);
         ground.attack(&format!("{file} names {named}"));
         let output = ground.run(&["stores"], None, file);
-        assert!(
-            output.contains(&format!("refused: {file} names")),
-            "{output}"
-        );
+        has(&output, [&format!("refused: {file} names")]);
     }
 }
 
@@ -614,32 +611,32 @@ fn what_is_refused_is_told_and_can_be_trusted() {
         documents.display()
     );
     let output = home.run(&["stores"]);
-    assert!(output.err.contains(&line), "{output:?}");
+    has(&output.err, [&line]);
     let refused = output.err.lines().filter(|line| line.contains("refused:"));
     assert_eq!(refused.count(), 2, "{output:?}");
     let output = home.run(&["doctor"]);
     assert_eq!(output.code, 1);
     let told = format!("leads to {}, outside the project", documents.display());
-    assert!(output.out.contains(&told), "{output:?}");
+    has(&output.out, [&told]);
     let output = home.run(&["write", "x.md", "--type", "user", "--content", "x"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.err.contains("tome trust"), "{output:?}");
+    has(&output.err, ["tome trust"]);
 
     let settings = home.file(".config/tome/config.toml", "# mine\nauthor = \"kim\"\n");
     let dry = home.ok(&["trust", "~/Documents", "--dry-run"]);
-    assert!(dry.contains("+trusted"), "{dry}");
+    has(&dry, ["+trusted"]);
     assert_eq!(
         home.read(".config/tome/config.toml"),
         "# mine\nauthor = \"kim\"\n"
     );
     let shown = home.ok(&["trust", "../Documents"]);
     assert_eq!(shown, dry);
-    assert!(home.ok(&["trust", "~/Documents"]).contains("already"));
-    assert!(home.ok(&["list"]).contains("s.md"));
+    has(home.ok(&["trust", "~/Documents"]), ["already"]);
+    has(home.ok(&["list"]), ["s.md"]);
     home.ok(&["write", "x.md", "--type", "user", "--content", "x"]);
     assert!(documents.join("x.md").is_file());
     home.ok(&["trust", "~/sibling"]);
-    assert!(home.ok(&["stores"]).contains("sibling-instructions"));
+    has(home.ok(&["stores"]), ["sibling-instructions"]);
     home.ok(&["trust", "~/sibling", "--remove"]);
     home.ok(&["trust", "~/Documents", "--remove"]);
     assert_eq!(
@@ -679,12 +676,9 @@ fn links_that_stay_inside_the_project_are_followed() {
     symlink("../AGENTS.md", home.project().join("sub/CLAUDE.md")).expect("a link");
     let output = home.run(&["stores"]);
     assert_eq!(output.code, 0, "{output:?}");
-    assert!(!output.err.contains("refused"), "{output:?}");
+    lacks(&output.err, ["refused"]);
     let list = home.ok(&["list"]);
-    assert!(
-        list.contains("AGENTS.md") && list.contains("CLAUDE.md"),
-        "{list}"
-    );
+    has(&list, ["AGENTS.md", "CLAUDE.md"]);
     home.ok(&["write", "x.md", "--type", "user", "--content", "x"]);
     assert!(home.project().join("notes/x.md").is_file());
 }
@@ -696,10 +690,7 @@ fn set_up_in_a_project_refuses_a_link_that_leaves_it_by_name() {
     symlink(&login, home.project().join(".mcp.json")).expect("a link");
     let output = home.run(&["setup", "claude-code", "--project", "--yes"]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(
-        output.err.contains(".mcp.json") && output.err.contains("outside the project"),
-        "{output:?}"
-    );
+    has(&output.err, [".mcp.json", "outside the project"]);
     assert!(!format!("{output:?}").contains("secret"), "{output:?}");
     assert_eq!(home.read(".claude.json"), "{\"token\": \"secret\"}\n");
     assert!(

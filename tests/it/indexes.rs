@@ -7,41 +7,16 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 
 use tome::core::change::history::History;
-use tome::core::change::{Author, ChangeContext, ChangeRequest, Direction, commit, plan, replay};
+use tome::core::change::{ChangeRequest, Direction, commit, plan, replay};
 use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
-use tome::core::memory::store::Store;
-use tome::core::text::time::Moment;
 
-use crate::support::{Home, today};
+use crate::store::{TestStore, append, author, change_context, delete, patch, rename, write};
+use crate::support::{Home, ends, has, lacks, starts, today};
 
 /// A store that is changed through the core.
-struct TestStore {
-    dir: tempfile::TempDir,
-    layout: Layout,
-}
-
 impl TestStore {
-    fn new(layout: Layout) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::create_dir(dir.path().join("store")).expect("a folder");
-        Self { dir, layout }
-    }
-
-    fn store(&self) -> Store {
-        let root = self.dir.path().join("store");
-        Store::open("s", &root, Some(self.layout)).expect("opens")
-    }
-
-    fn history(&self) -> History {
-        History::open(&self.dir.path().join("history"))
-    }
-
     fn make(&self, request: &ChangeRequest) {
-        let context = change_context();
-        let change = plan(&self.store(), request, &context).expect("plans");
-        if !change.is_empty() {
-            commit(&self.history(), &change, &author(), &context.moment).expect("commits");
-        }
+        self.try_make(request).expect("made");
     }
 
     /// Undoes one of the changes made so far, counted from 0.
@@ -65,17 +40,9 @@ impl TestStore {
         });
     }
 
-    fn file(&self, name: &str, text: &str) {
-        fs::write(self.dir.path().join("store").join(name), text).expect("a file");
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.dir.path().join("store").join(name)).expect("a text")
-    }
-
     /// Sets the modification time of a file to this many seconds from now.
     fn touch(&self, name: &str, seconds: u64) {
-        later(&self.dir.path().join("store").join(name), seconds);
+        later(&self.root().join(name), seconds);
     }
 }
 
@@ -144,8 +111,8 @@ proptest! {
         }
         match last {
             0 => bench.write("last.md", "project", "the last"),
-            1 => bench.make(&ChangeRequest::Delete { paths: vec!["first.md".to_owned()] }),
-            _ => bench.make(&ChangeRequest::Rename { from: "first.md".to_owned(), to: "renamed one.md".to_owned() }),
+            1 => bench.make(&delete(&["first.md"])),
+            _ => bench.make(&rename("first.md", "renamed one.md")),
         }
         prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
     }
@@ -212,24 +179,16 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
         tome::core::memory::layout::IndexUpdate::Repair,
     ));
     assert_eq!(bench.read("MEMORY.md"), with_c);
-    bench.make(&ChangeRequest::Rename {
-        from: "a.md".to_owned(),
-        to: "z.md".to_owned(),
-    });
-    assert!(
-        bench
-            .read("MEMORY.md")
-            .contains("- [The a.md](z.md) - in my words\n")
+    bench.make(&rename("a.md", "z.md"));
+    has(
+        bench.read("MEMORY.md"),
+        ["- [The a.md](z.md) - in my words\n"],
     );
     // The file has changed since, so the text in the index is outdated.
     bench.file("z.md", &memory("Z", "something else", "user"));
     bench.touch("z.md", 10);
     bench.write("d.md", "project", "d");
-    assert!(
-        bench
-            .read("MEMORY.md")
-            .contains("- [Z](z.md) - something else\n")
-    );
+    has(bench.read("MEMORY.md"), ["- [Z](z.md) - something else\n"]);
 }
 
 #[test]
@@ -256,21 +215,14 @@ fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
             memory("B", "b", "user")
         ),
     );
-    bench.make(&ChangeRequest::Rename {
-        from: "old.md".to_owned(),
-        to: "new name.md".to_owned(),
-    });
-    assert!(
-        bench
-            .read("b.md")
-            .ends_with("[x](<new name.md#part> \"t\") and [[new name]]\n"),
-        "{}",
-        bench.read("b.md")
+    bench.make(&rename("old.md", "new name.md"));
+    ends(
+        bench.read("b.md"),
+        "[x](<new name.md#part> \"t\") and [[new name]]\n",
     );
-    assert!(
-        bench
-            .read("MEMORY.md")
-            .contains("- [The old.md](<new name.md>) - d\n")
+    has(
+        bench.read("MEMORY.md"),
+        ["- [The old.md](<new name.md>) - d\n"],
     );
 }
 
@@ -313,11 +265,7 @@ fn a_line_of_several_links_loses_the_dead_one() {
     fs::remove_file(home.project().join(".memory/a.md")).expect("removed");
     let check = home.run(&["index", "--check"]);
     assert_eq!(check.code, 1);
-    assert!(
-        check.out.contains("+- [C](c.md) — see A\n"),
-        "{}",
-        check.out
-    );
+    has(&check.out, ["+- [C](c.md) — see A\n"]);
     home.ok(&["index"]);
     assert_eq!(
         home.read("project/.memory/MEMORY.md"),
@@ -347,16 +295,12 @@ fn lines_past_what_an_agent_reads_are_told_of() {
     let output = write("a.md");
     let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
-    assert!(
-        output.err.contains("do not see: m296.md\n"),
-        "{}",
-        output.err
-    );
+    has(&output.err, ["do not see: m296.md\n"]);
     home.ok(&["delete", "m100.md"]);
     let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
     let (_, report) = doctor(&home, &[]);
-    assert!(report.contains("do not see: m297.md"), "{report}");
+    has(&report, ["do not see: m297.md"]);
 }
 
 #[test]
@@ -371,12 +315,9 @@ fn an_index_without_a_list_says_how_many_files_it_does_not_link_to() {
     }
     let output = home.run(&["index", "--check"]);
     assert_eq!(output.code, 1);
-    assert!(
-        output
-            .err
-            .contains("3 files are not linked: MEMORY.md has no list\n"),
-        "{}",
-        output.err
+    has(
+        &output.err,
+        ["3 files are not linked: MEMORY.md has no list\n"],
     );
     let json = home.run(&["index", "--check", "--json"]).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
@@ -406,14 +347,8 @@ fn the_doctor_sees_stale_indexes_and_dead_links() {
     );
     let (code, report) = doctor(&home, &[]);
     assert_eq!(code, 1);
-    assert!(
-        report.contains(".memory/MEMORY.md: does not match the memories"),
-        "{report}"
-    );
-    assert!(
-        report.contains(".memory/a.md: has dead links: gone.md"),
-        "{report}"
-    );
+    has(&report, [".memory/MEMORY.md: does not match the memories"]);
+    has(&report, [".memory/a.md: has dead links: gone.md"]);
     home.ok(&["index"]);
     home.ok(&["patch", "a.md", "--old", "gone.md", "--new", "a.md"]);
     let (code, report) = doctor(&home, &[]);
@@ -428,15 +363,11 @@ fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     let (code, report) = doctor(&home, &["--store", "../elsewhere"]);
     assert_eq!(code, 1);
-    assert!(
-        report.contains("elsewhere/MEMORY.md: does not match"),
-        "{report}"
-    );
-    assert!(!report.contains("no store was found"), "{report}");
-    assert!(!report.contains("/.memory"), "{report}");
+    has(&report, ["elsewhere/MEMORY.md: does not match"]);
+    lacks(&report, ["no store was found", "/.memory"]);
     let (code, report) = doctor(&home, &["--store", ".memory"]);
     assert_eq!(code, 0, "{report}");
-    assert!(report.contains("project/.memory"), "{report}");
+    has(&report, ["project/.memory"]);
     let (code, report) = doctor(&home, &["--store", "./none"]);
     assert_eq!(code, 1, "{report}");
 }
@@ -454,10 +385,7 @@ fn lines_of_a_crlf_file_keep_their_endings() {
     home.ok(&["patch", "a.md", "--old", "one\ntwo", "--new", "1\n2\n3"]);
     home.ok(&["append", "a.md", "--content", "four\nfive\n"]);
     let text = home.read("project/.memory/a.md");
-    assert!(
-        text.ends_with("1\r\n2\r\n3\r\nfour\r\nfive\r\n"),
-        "{text:?}"
-    );
+    ends(&text, "1\r\n2\r\n3\r\nfour\r\nfive\r\n");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
 }
 
@@ -474,15 +402,9 @@ fn a_first_occurrence_is_replaced_where_that_is_asked_for() {
         matching,
     };
     bench.make(&request("a", Matching::First));
-    assert!(bench.read("a.md").starts_with("---\nnxme: The a.md\n"));
+    starts(bench.read("a.md"), "---\nnxme: The a.md\n");
     let store = bench.store();
-    let context = ChangeContext {
-        moment: Moment {
-            time: jiff::Timestamp::now(),
-            today: jiff::civil::date(2026, 11, 15),
-        },
-        expected: None,
-    };
+    let context = change_context();
     let refused = plan(&store, &request("d", Matching::Unique), &context);
     assert!(refused.is_err(), "{refused:?}");
 }
@@ -505,15 +427,9 @@ fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
         "--summary",
         "",
     ]);
-    assert!(
-        home.read(&file)
-            .contains("> Summary: the month in one line\n")
-    );
+    has(home.read(&file), ["> Summary: the month in one line\n"]);
     home.ok(&["patch", path, "--old", "the month", "--new", "February"]);
-    assert!(
-        home.read(&file)
-            .contains("> Summary: February in one line\n")
-    );
+    has(home.read(&file), ["> Summary: February in one line\n"]);
     home.ok(&[
         "patch",
         path,
@@ -522,12 +438,9 @@ fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
         "--new",
         "- Summary: 1st",
     ]);
-    assert!(
-        home.read(&file)
-            .contains("> Summary: February in one line\n")
-    );
+    has(home.read(&file), ["> Summary: February in one line\n"]);
     home.ok(&["append", path, "--content", "x\n", "--summary", "given"]);
-    assert!(home.read(&file).contains("> Summary: given\n"));
+    has(home.read(&file), ["> Summary: given\n"]);
 }
 
 #[test]
@@ -603,11 +516,9 @@ fn an_entry_is_added_with_its_title_summary_and_date() {
         "as before\n",
     ]);
     let text = home.read(&file);
-    assert!(
-        text.contains("> Summary: of the file\n") && text.ends_with("as before\n"),
-        "{text}"
-    );
-    assert!(home.ok(&["append", "--help"]).contains("## TEXT"));
+    has(&text, ["> Summary: of the file\n"]);
+    ends(&text, "as before\n");
+    has(home.ok(&["append", "--help"]), ["## TEXT"]);
 }
 
 #[test]
@@ -649,10 +560,9 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
         tome(&["view"]).out,
         "notes.md\nepisodic/\n  old.md - Flaky pool\nmisc/\n  x.md - Loose ends\nsemantic/\n  a/\n    b/\n      deep.md - Deep\n"
     );
-    assert!(
-        tome(&["read", "episodic/old.md#flaky-pool"])
-            .out
-            .contains("walrus")
+    has(
+        &tome(&["read", "episodic/old.md#flaky-pool"]).out,
+        ["walrus"],
     );
     assert_eq!(
         tome(&["patch", "misc/x.md", "--old", "yaks", "--new", "oxen"]).code,
@@ -719,7 +629,7 @@ fn a_rename_among_many_brackets_ends() {
     );
     home.file("project/.memory/b.md", memory("B", "d", "user"));
     home.ok(&["rename", "b.md", "c.md"]);
-    assert!(home.read("project/.memory/a.md").contains("[x](c.md) [a]("));
+    has(home.read("project/.memory/a.md"), ["[x](c.md) [a]("]);
     home.file(
         "project/.memory/MEMORY.md",
         format!("# Mine\n\n- [A](a.md) — a\n- {brackets}"),
@@ -742,10 +652,7 @@ fn a_wiki_line_lists_by_name_or_by_file_and_follows_a_rename_where_it_names_the_
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(bench.read("MEMORY.md"), page);
     for (from, to) in [("a.md", "x.md"), ("b.md", "y.md")] {
-        bench.make(&ChangeRequest::Rename {
-            from: from.to_owned(),
-            to: to.to_owned(),
-        });
+        bench.make(&rename(from, to));
     }
     assert_eq!(bench.read("MEMORY.md"), page.replace("[[b]]", "[[y]]"));
 }
@@ -755,11 +662,7 @@ fn an_entry_is_added_to_a_memory_and_its_day_is_stamped() {
     let bench = TestStore::new(Layout::Index);
     let head = "---\nname: A\ndescription: d\ntype: user\nupdated: 2020-01-01\n---\n\nbody\n";
     bench.file("a.md", head);
-    bench.make(&ChangeRequest::Append {
-        path: "a.md".to_owned(),
-        entry: "more\n".to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&append("a.md", "more\n"));
     assert_eq!(
         bench.read("a.md"),
         format!("{}more\n", head.replace("2020-01-01", "2026-11-15"))
@@ -781,11 +684,10 @@ fn a_header_without_fields_is_no_header() {
     let listed = bench.store().list().expect("lists");
     assert_eq!(listed[0].summary, "said");
     assert_eq!(listed[0].category.as_deref(), Some("project"));
-    assert!(bench.read("a.md").ends_with("---\n---\nbody\n"));
-    assert!(
-        bench
-            .read("MEMORY.md")
-            .contains("## Project\n- [a](a.md) - said\n")
+    ends(bench.read("a.md"), "---\n---\nbody\n");
+    has(
+        bench.read("MEMORY.md"),
+        ["## Project\n- [a](a.md) - said\n"],
     );
 }
 
@@ -798,10 +700,10 @@ fn an_index_that_is_missing_is_made_of_what_is_there() {
     }
     bench.file("b.md", &memory("B", "d", "user"));
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert!(bench.read("MEMORY.md").contains("](b.md)"));
+    has(bench.read("MEMORY.md"), ["](b.md)"]);
     fs::remove_file(bench.dir.path().join("store/b.md")).expect("removed");
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert!(!bench.read("MEMORY.md").contains("](b.md)"));
+    lacks(bench.read("MEMORY.md"), ["](b.md)"]);
     fs::remove_file(bench.dir.path().join("store/MEMORY.md")).expect("removed");
     bench.file("a.md", &memory("A", "d", "user"));
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
@@ -815,44 +717,25 @@ fn an_index_that_is_missing_is_made_of_what_is_there() {
 fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
     let bench = TestStore::new(Layout::Coder);
     for name in ["semantic/a.md", "semantic/b.md"] {
-        bench.make(&ChangeRequest::Write {
-            path: name.to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(name, "A lesson.\n", Fields::default()));
     }
     let readme = "semantic/README.md".to_owned();
     let refused = [
-        ChangeRequest::Delete {
-            paths: vec![readme.clone()],
-        },
-        ChangeRequest::Write {
-            path: readme.clone(),
-            content: "mine".to_owned(),
-            fields: Fields::default(),
-        },
+        delete(&[&readme]),
+        write(&readme, "mine", Fields::default()),
     ];
     for request in refused {
         let error = plan(&bench.store(), &request, &change_context()).expect_err("refused");
-        assert!(error.to_string().contains("tome generates"), "{error}");
+        has(error.to_string(), ["tome generates"]);
     }
-    bench.make(&ChangeRequest::Patch {
-        path: readme.clone(),
-        patches: vec![Patch {
-            old: "# semantic\n".to_owned(),
-            new: "# What is so\n\nWords of mine.\n".to_owned(),
-        }],
-        matching: Matching::Unique,
-    });
+    bench.make(&patch(
+        &readme,
+        "# semantic\n",
+        "# What is so\n\nWords of mine.\n",
+    ));
     let text = bench.read(&readme);
-    assert!(
-        text.starts_with("# What is so\n\nWords of mine.\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("](a.md)") && text.contains("](b.md)"),
-        "{text}"
-    );
+    starts(&text, "# What is so\n\nWords of mine.\n");
+    has(&text, ["](a.md)", "](b.md)"]);
 }
 
 #[test]
@@ -869,11 +752,7 @@ fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
         fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
         bench.file("semantic/a.md", &lesson("A"));
         bench.file("semantic/README.md", page);
-        bench.make(&ChangeRequest::Write {
-            path: "semantic/b.md".to_owned(),
-            content: lesson("B"),
-            fields: Fields::default(),
-        });
+        bench.make(&write("semantic/b.md", &lesson("B"), Fields::default()));
         assert_eq!(
             bench.read("semantic/README.md"),
             format!("{page}- [b.md](b.md) - B\n")
@@ -896,29 +775,12 @@ fn a_summary_of_ones_own_is_made_anew_only_when_asked() {
 #[test]
 fn instructions_are_written_as_they_are() {
     let bench = TestStore::new(Layout::Instructions);
-    bench.make(&ChangeRequest::Write {
-        path: "CLAUDE.md".to_owned(),
-        content: "# Rules\n\nBe brief.".to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&write(
+        "CLAUDE.md",
+        "# Rules\n\nBe brief.",
+        Fields::default(),
+    ));
     assert_eq!(bench.read("CLAUDE.md"), "# Rules\n\nBe brief.");
-}
-
-fn author() -> Author {
-    Author {
-        who: "test".to_owned(),
-        door: "test".to_owned(),
-    }
-}
-
-fn change_context() -> ChangeContext {
-    ChangeContext {
-        moment: Moment {
-            time: jiff::Timestamp::now(),
-            today: jiff::civil::date(2026, 11, 15),
-        },
-        expected: None,
-    }
 }
 
 #[test]
@@ -934,7 +796,7 @@ fn of_several_lessons_one_must_be_named() {
     };
     let refused = plan(&bench.store(), &extend("semantic/a.md"), &change_context());
     let error = refused.expect_err("which one").to_string();
-    assert!(error.contains("one, two"), "{error}");
+    has(&error, ["one, two"]);
     bench.make(&extend("semantic/a.md#one"));
     assert_eq!(
         bench.read("semantic/a.md"),
@@ -968,11 +830,7 @@ fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
         "# semantic\n\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n",
     );
     bench.touch("semantic/README.md", 5);
-    bench.make(&ChangeRequest::Write {
-        path: "semantic/a.md".to_owned(),
-        content: lesson("a"),
-        fields: Fields::default(),
-    });
+    bench.make(&write("semantic/a.md", &lesson("a"), Fields::default()));
     assert_eq!(
         bench.read("semantic/README.md"),
         "# semantic\n\n- [a.md](a.md) - a\n- [b.md](b.md) - words of mine\n- [c.md](c.md) - c\n"
@@ -994,16 +852,11 @@ fn facts_come_before_episodes_and_both_before_other_folders() {
 #[test]
 fn an_overview_is_made_once_and_then_left_alone() {
     let bench = TestStore::new(Layout::Session);
-    let note = |path: &str| ChangeRequest::Append {
-        path: path.to_owned(),
-        entry: "text\n".to_owned(),
-        fields: Fields::default(),
-    };
+    let note = |path: &str| append(path, "text\n");
     bench.make(&note("detail/a.md"));
-    assert!(
-        bench
-            .read("working-memory/overview.md")
-            .starts_with("# Working Memory\n")
+    starts(
+        bench.read("working-memory/overview.md"),
+        "# Working Memory\n",
     );
     bench.file("working-memory/overview.md", "# Mine\n");
     bench.make(&note("detail/a.md"));
@@ -1033,15 +886,8 @@ fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
     let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
     let id = history["changes"][0]["id"].as_str().expect("an id");
     home.ok(&["restore", id]);
-    assert!(home.read("project/.memory/old/x.md").contains("name: X"));
+    has(home.read("project/.memory/old/x.md"), ["name: X"]);
     assert_eq!(home.read("project/.memory/MEMORY.md"), page);
-}
-
-fn rename(from: &str, to: &str) -> ChangeRequest {
-    ChangeRequest::Rename {
-        from: from.to_owned(),
-        to: to.to_owned(),
-    }
 }
 
 #[test]
@@ -1111,11 +957,7 @@ fn a_wiki_link_by_a_name_that_stays_is_not_touched() {
 fn content_with_a_header_of_its_own_is_written_as_it_is() {
     let bench = TestStore::new(Layout::Index);
     let text = "---\nname: Own\ndescription: d\ntype: user\nmore: kept\n---\n\nbody\n";
-    bench.make(&ChangeRequest::Write {
-        path: "a.md".to_owned(),
-        content: text.to_owned(),
-        fields: Fields::default(),
-    });
+    bench.make(&write("a.md", text, Fields::default()));
     assert_eq!(bench.read("a.md"), text);
 }
 
@@ -1128,9 +970,7 @@ fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     for name in ["a", "b"] {
         bench.file(&format!("working-memory/detail/{name}.md"), "# N\n");
     }
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["detail/a.md".to_owned(), "detail/b.md".to_owned()],
-    });
+    bench.make(&delete(&["detail/a.md", "detail/b.md"]));
     let history = History::open(&bench.dir.path().join("history"));
     let record = history.records().expect("reads").pop().expect("a change");
     for only in ["detail/a.md", "working-memory/detail/a.md"] {
@@ -1177,14 +1017,7 @@ fn the_index_itself_is_patched_without_a_stamp_and_views_name_every_file() {
     bench.file("a.md", &memory("A", "d", "user"));
     let page = "---\nupdated: 2020-01-01\n---\n# Mine\n\n- [A](a.md) — d\n";
     bench.file("MEMORY.md", page);
-    bench.make(&ChangeRequest::Patch {
-        path: "MEMORY.md".to_owned(),
-        patches: vec![Patch {
-            old: "# Mine".to_owned(),
-            new: "# Yours".to_owned(),
-        }],
-        matching: Matching::Unique,
-    });
+    bench.make(&patch("MEMORY.md", "# Mine", "# Yours"));
     assert_eq!(bench.read("MEMORY.md"), page.replace("Mine", "Yours"));
 }
 
@@ -1206,7 +1039,7 @@ fn a_title_is_given_to_facts_that_have_none() {
     let files = bench.store().rules().view(&bench.store(), View::Files);
     assert_eq!(files.expect("lists").lines().count(), 2);
     let index = bench.store().rules().view(&bench.store(), View::Index);
-    assert!(index.expect("lists").contains("facts/b.md"));
+    has(index.expect("lists"), ["facts/b.md"]);
 }
 
 #[test]
@@ -1219,9 +1052,7 @@ fn a_line_goes_with_its_memory_whatever_else_on_it_is_dead() {
         "MEMORY.md",
         &format!("{page}- [A](a.md), [D](dead.md) — both\n"),
     );
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["a.md".to_owned()],
-    });
+    bench.make(&delete(&["a.md"]));
     assert_eq!(bench.read("MEMORY.md"), page);
 }
 
@@ -1245,11 +1076,7 @@ fn a_memory_written_again_is_stamped_where_its_header_has_such_a_day() {
         ),
     ] {
         bench.file("a.md", &format!("---\n{head}---\n\nold\n"));
-        bench.make(&ChangeRequest::Write {
-            path: "a.md".to_owned(),
-            content: "new\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write("a.md", "new\n", Fields::default()));
         assert_eq!(bench.read("a.md"), format!("---\n{stamped}---\n\nnew\n"));
     }
 }
@@ -1280,7 +1107,7 @@ fn a_type_is_refused_where_there_are_none() {
         for request in requests {
             let refused = plan(&bench.store(), &request, &change_context());
             let error = refused.expect_err("no types").to_string();
-            assert!(error.contains("no types"), "{error}");
+            has(&error, ["no types"]);
         }
     }
 }
@@ -1293,11 +1120,7 @@ fn a_type_with_one_lesson_has_no_readme_and_a_topic_has_one() {
         ("episodic/net/a.md", "episodic/net/README.md", true),
         ("semantic/b.md", "semantic/README.md", true),
     ] {
-        bench.make(&ChangeRequest::Write {
-            path: path.to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(path, "A lesson.\n", Fields::default()));
         let readme = bench.dir.path().join("store").join(readme);
         assert_eq!(readme.exists(), is_made, "{path}");
     }
@@ -1323,12 +1146,12 @@ fn an_entry_of_facts_stands_after_one_blank_line() {
             },
         });
         let text = bench.read("facts/a.md");
-        assert!(
-            text.contains(&format!(
+        has(
+            &text,
+            [&format!(
                 "text{}{gap}## New",
                 &before[before.find("text").expect("there") + 4..]
-            )),
-            "{text:?}"
+            )],
         );
     }
 }
@@ -1360,18 +1183,12 @@ fn a_line_of_a_readme_comes_back_in_its_own_words() {
     }
     let hand = "# Mine\n\n- [a](a.md) — my own words\n- [b](b.md) — b\n- [c](c.md) — c\n";
     bench.file("semantic/README.md", hand);
-    bench.make(&ChangeRequest::Delete {
-        paths: vec!["semantic/a.md".to_owned()],
-    });
-    bench.make(&ChangeRequest::Write {
-        path: "semantic/d.md".to_owned(),
-        content: lesson("d"),
-        fields: Fields::default(),
-    });
+    bench.make(&delete(&["semantic/a.md"]));
+    bench.make(&write("semantic/d.md", &lesson("d"), Fields::default()));
     bench.undo(0);
     let page = bench.read("semantic/README.md");
-    assert!(page.starts_with(hand), "{page}");
-    assert!(page.contains("(d.md)"), "{page}");
+    starts(&page, hand);
+    has(&page, ["(d.md)"]);
 }
 
 #[test]
@@ -1387,9 +1204,9 @@ fn a_lesson_is_of_the_type_that_its_folder_says() {
     };
     let refused = plan(&bench.store(), &write("episodic"), &change_context());
     let error = refused.expect_err("another type").to_string();
-    assert!(error.contains("write under episodic/"), "{error}");
+    has(&error, ["write under episodic/"]);
     bench.make(&write("semantic"));
-    assert!(bench.read("semantic/a.md").contains("A lesson."));
+    has(bench.read("semantic/a.md"), ["A lesson."]);
 }
 
 #[test]
@@ -1407,11 +1224,7 @@ fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
 /// Writes lessons of one line into a coder store.
 fn write_lessons(bench: &TestStore, paths: &[&str]) {
     for path in paths {
-        bench.make(&ChangeRequest::Write {
-            path: (*path).to_owned(),
-            content: "A lesson.\n".to_owned(),
-            fields: Fields::default(),
-        });
+        bench.make(&write(path, "A lesson.\n", Fields::default()));
     }
 }
 
@@ -1421,10 +1234,10 @@ fn a_readme_counts_the_lessons_of_its_folders() {
     write_lessons(&bench, &["semantic/b.md", "semantic/net/a.md"]);
     let line = |count: &str| format!("- [net/](net/README.md) - {count}\n");
     let page = bench.read("semantic/README.md");
-    assert!(page.contains(&line("1 file")), "{page}");
+    has(&page, [&line("1 file")]);
     write_lessons(&bench, &["semantic/net/c.md"]);
     let page = bench.read("semantic/README.md");
-    assert!(page.contains(&line("2 files")), "{page}");
+    has(&page, [&line("2 files")]);
 }
 
 #[test]
@@ -1442,7 +1255,7 @@ fn a_readme_under_a_heading_of_its_own_keeps_it_and_its_lines_by_name() {
         bench.file("semantic/README.md", &page);
         write_lessons(&bench, &[new]);
         let after = bench.read("semantic/README.md");
-        assert!(after.starts_with(&page), "{after}");
+        starts(&after, &page);
     }
 }
 
@@ -1454,7 +1267,7 @@ fn the_line_of_a_memory_that_names_a_renamed_one_follows() {
     let page = "# Mine\n\n- [Alpha](a.md) — d\n- [B](b.md) — after [[a]]\n";
     bench.file("MEMORY.md", page);
     bench.make(&rename("a.md", "z.md"));
-    assert!(bench.read("b.md").contains("after [[z]]"));
+    has(bench.read("b.md"), ["after [[z]]"]);
     let after = page.replace("(a.md)", "(z.md)").replace("[[a]]", "[[z]]");
     assert_eq!(bench.read("MEMORY.md"), after);
 }

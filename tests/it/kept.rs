@@ -10,6 +10,8 @@ use serde_json::Value;
 use super::sessions::hash_of;
 use super::support::Home;
 
+use crate::support::{has, lacks};
+
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
@@ -324,10 +326,10 @@ fn what_is_among_the_kept_logs_and_is_none_is_reported() {
     let kept = ".local/share/tome/kept";
     assert!(home.path().join(kept).is_dir(), "the folder of copies");
     let report = home.run(&["doctor"]).out;
-    assert!(!report.contains("kept logs"), "{report}");
+    lacks(&report, ["kept logs"]);
     home.file(&format!("{kept}/gemini/old.json"), "{\"agent\":\"gemini\"}");
     let report = home.run(&["doctor"]).out;
-    assert!(report.contains("gemini/old.json"), "{report}");
+    has(&report, ["gemini/old.json"]);
 }
 
 #[test]

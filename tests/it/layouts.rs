@@ -1,6 +1,6 @@
 //! Each layout: a store made with the command line alone has the expected bytes.
 
-use crate::support::{Home, today, tree};
+use crate::support::{Home, ends, has, starts, today, tree};
 
 fn store(home: &Home, name: &str) -> Vec<(String, String)> {
     tree(&home.project().join(name))
@@ -25,11 +25,7 @@ fn expect(home: &Home, name: &str, files: &[(&str, &str)]) {
 #[test]
 fn an_index_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./.memory"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./.memory"], args].concat());
     let written = tome(&[
         "write",
         "user_prefs.md",
@@ -81,9 +77,9 @@ fn an_index_store() {
         tome(&["patch", "auth.md", "--old", "15 min", "--new", "20 $& min"]).out,
         "Memory updated: auth.md\n"
     );
-    assert!(
-        home.read("project/.memory/auth.md")
-            .contains("Access token: 20 $& min.\n")
+    has(
+        home.read("project/.memory/auth.md"),
+        ["Access token: 20 $& min.\n"],
     );
     assert_eq!(tome(&["view"]).out, home.read("project/.memory/MEMORY.md"));
     assert_eq!(
@@ -209,7 +205,7 @@ fn a_long_index_is_cut_for_the_agent() {
     home.file("project/.memory/MEMORY.md", long);
     let view = home.ok(&["view"]);
     assert_eq!(view.lines().count(), 202);
-    assert!(view.ends_with("- line 199\n\n... (50 lines truncated)\n"));
+    ends(&view, "- line 199\n\n... (50 lines truncated)\n");
 }
 
 #[test]
@@ -241,22 +237,18 @@ fn a_hand_written_index_is_edited_by_one_line() {
         home.read("project/.memory/MEMORY.md"),
         with_b.replace("(b.md)", "(c.md)")
     );
-    assert!(home.read("project/.memory/a.md").ends_with("see [[c]]\n"));
+    ends(home.read("project/.memory/a.md"), "see [[c]]\n");
     home.ok(&["patch", "c.md", "--old", "about b", "--new", "about c"]);
-    assert!(
-        home.read("project/.memory/MEMORY.md")
-            .contains("- [B](c.md) — about c\n")
+    has(
+        home.read("project/.memory/MEMORY.md"),
+        ["- [B](c.md) — about c\n"],
     );
     home.ok(&["delete", "c.md"]);
     assert_eq!(home.read("project/.memory/MEMORY.md"), hand);
 
     let check = home.run(&["index", "--check"]);
     assert_eq!(check.code, 1);
-    assert!(
-        check.out.contains("-- [Gone](gone.md) — was here"),
-        "{}",
-        check.out
-    );
+    has(&check.out, ["-- [Gone](gone.md) — was here"]);
     home.ok(&["index"]);
     assert_eq!(
         home.read("project/.memory/MEMORY.md"),
@@ -264,7 +256,7 @@ fn a_hand_written_index_is_edited_by_one_line() {
     );
     assert_eq!(home.run(&["index", "--check"]).code, 0);
     let diff = home.ok(&["index", "--rewrite", "--dry-run"]);
-    assert!(diff.contains("+## User"), "{diff}");
+    has(&diff, ["+## User"]);
     home.ok(&["index", "--rewrite"]);
     assert_eq!(
         home.read("project/.memory/MEMORY.md"),
@@ -278,11 +270,7 @@ fn a_hand_written_index_is_edited_by_one_line() {
 #[test]
 fn a_facts_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "data/memory"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "data/memory"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -390,11 +378,7 @@ fn a_facts_store() {
 #[test]
 fn a_session_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./s1"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./s1"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -436,9 +420,9 @@ fn a_session_store() {
         assert!(overview.contains(heading), "{heading:?}");
     }
     tome(&["append", "detail/auth.md", "--content", "Rotate."]);
-    assert!(
-        home.read("project/s1/working-memory/detail/auth.md")
-            .ends_with("Use JWT.\nRotate.")
+    ends(
+        home.read("project/s1/working-memory/detail/auth.md"),
+        "Use JWT.\nRotate.",
     );
     tome(&[
         "patch",
@@ -477,11 +461,7 @@ fn a_session_store() {
 #[test]
 fn a_coder_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./lessons"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
     assert_eq!(
         tome(&[
             "write",
@@ -535,14 +515,8 @@ fn a_coder_store() {
         home.read("project/lessons/semantic/README.md"),
         "# semantic\n\n- [errors/](errors/README.md) - 1 file\n- [semantic.md](semantic.md) - Names\n"
     );
-    assert!(
-        home.read("project/lessons/memory-recall-guide.md")
-            .starts_with("# ")
-    );
-    assert!(
-        home.read("project/lessons/memory-store-guide.md")
-            .starts_with("# ")
-    );
+    starts(home.read("project/lessons/memory-recall-guide.md"), "# ");
+    starts(home.read("project/lessons/memory-store-guide.md"), "# ");
     assert_eq!(
         tome(&["view"]).out,
         "semantic/\n  semantic.md - Names\n  errors/\n    retry.md - Retry; Idempotence\n"
@@ -605,18 +579,14 @@ fn a_lesson_of_an_unknown_type_is_refused_by_name() {
         ];
         let output = home.run(&args);
         assert_eq!(output.code, 2, "{kind}");
-        assert!(output.err.contains(told), "{}", output.err);
+        has(&output.err, [told]);
     }
 }
 
 #[test]
 fn an_events_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "./ev"];
-        all.extend(args);
-        home.run(&all)
-    };
+    let tome = |args: &[&str]| home.run(&[&["--store", "./ev"], args].concat());
     assert_eq!(
         tome(&["append", "events.jsonl", "--content", "hello"]).code,
         0
@@ -691,8 +661,8 @@ fn an_events_store() {
         }
     }
     let other = tome(&["append", "events.jsonl", "--type", "wish", "--content", "a"]);
-    assert!(other.err.contains("event_type 'wish'"), "{}", other.err);
-    assert!(tome(&["list"]).out.contains("2 events"));
+    has(&other.err, ["event_type 'wish'"]);
+    has(&tome(&["list"]).out, ["2 events"]);
     assert_eq!(home.read("project/ev/events.jsonl"), file);
 }
 
@@ -707,22 +677,19 @@ fn names_with_a_colon_are_used_as_they_are_listed_and_others_say_what_to_do() {
     }
     let listed = home.ok(&["list"]);
     for (name, words) in names {
-        assert!(listed.contains(name), "{listed}");
+        has(&listed, [name]);
         assert!(home.ok(&["read", name]).contains(words), "{name}");
         home.ok(&["append", name, "--content", "more"]);
         assert!(home.ok(&["read", name]).contains("more"), "{name}");
     }
     home.ok(&["delete", "todo:y.md"]);
     assert!(!home.project().join(".memory/todo:y.md").exists());
-    assert!(listed.contains("a␊b.md"), "{listed}");
+    has(&listed, ["a␊b.md"]);
     let refused = home.run(&["read", "a␊b.md"]);
-    assert!(
-        refused.err.contains("rename the file outside"),
-        "{refused:?}"
-    );
+    has(&refused.err, ["rename the file outside"]);
     let mut client = crate::mcp::Client::start(&home, &[]);
     let asked = serde_json::json!({ "filename": "note: x.md" });
-    assert!(client.ok("memory_read", asked).contains("colon"));
+    has(client.ok("memory_read", asked), ["colon"]);
     client.end();
 }
 
@@ -743,8 +710,5 @@ fn a_description_that_only_the_index_has_is_shown() {
         "  a.md  [unknown]  when the build breaks  (updated: unknown)\n  b.md  [unknown]  (no description)  (updated: unknown)\n"
     );
     let listed = home.ok(&["list", "--json"]);
-    assert!(
-        listed.contains("when the build breaks") && listed.contains("café"),
-        "{listed}"
-    );
+    has(&listed, ["when the build breaks", "café"]);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::{Home, has, lacks};
 
 /// A project with instructions and memories that exist since 2026-02-01.
 fn project() -> Home {
@@ -39,13 +39,7 @@ fn project() -> Home {
 }
 
 fn memory_folder(home: &Home) -> String {
-    let slug: String = home
-        .project()
-        .to_string_lossy()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    format!(".claude/projects/{slug}/memory")
+    format!("{}/memory", home.claude_folder())
 }
 
 /// Adds a session of Claude Code on a day: what the person and the agent say, and calls that read
@@ -70,18 +64,11 @@ fn session(home: &Home, number: u8, day: &str, turns: &[&str]) {
             (">", said) => ("user", json!(said)),
             (_, said) => ("assistant", json!([{ "type": "text", "text": said }])),
         };
-        let record = json!({
-            "type": kind,
-            "uuid": format!("{number}-{minute}"),
-            "sessionId": id,
-            "timestamp": format!("{day}T10:{minute:02}:00.000Z"),
-            "cwd": home.project(),
-            "message": { "role": kind, "content": content },
-        });
+        let mut record = home.claude_record(&id, minute, kind, content);
+        record["timestamp"] = json!(format!("{day}T10:{minute:02}:00.000Z"));
         log.push_str(&format!("{record}\n"));
     }
-    let folder = memory_folder(home).replace("/memory", "");
-    home.file(&format!("{folder}/{id}.jsonl"), log);
+    home.file(&format!("{}/{id}.jsonl", home.claude_folder()), log);
 }
 
 /// The sessions: one before the memories, one that reads and is corrected, one that is not.
@@ -152,13 +139,15 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
     assert_eq!(told["CLAUDE.md"]["corrected"][0], format!("{id}#L4"));
     assert_eq!(told["commits.md"]["read"][0], format!("{id}#L2"));
     let shown = home.ok(&["ledger", "CLAUDE.md"]);
-    assert!(shown.contains("no, I told you: use tabs"), "{shown}");
+    has(&shown, ["no, I told you: use tabs"]);
     let listed = home.ok(&["ledger", "--corrections"]);
-    assert!(listed.contains(&format!("{id}#L4")), "{listed}");
-    assert!(listed.contains("never spaces"), "{listed}");
-    assert!(
-        listed.contains("project-instructions:CLAUDE.md"),
-        "{listed}"
+    has(
+        &listed,
+        [
+            &format!("{id}#L4"),
+            "never spaces",
+            "project-instructions:CLAUDE.md",
+        ],
     );
 
     // What was kept of each log stays as it is when nothing has changed, or another one is new.
@@ -275,25 +264,24 @@ fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself
     );
     let before = crate::support::tree(&home.path().join(memory_folder(&home)));
     let found = home.run(&["curate", "--rule", "untaught"]).out;
-    assert!(found.contains("you said it in 2 sessions"), "{found}");
-    assert!(found.contains("pnpm"), "{found}");
+    has(&found, ["you said it in 2 sessions", "pnpm"]);
     assert_eq!(
         crate::support::tree(&home.path().join(memory_folder(&home))),
         before
     );
     let waits: Value = serde_json::from_str(&home.run(&["review", "--json"]).out).expect("JSON");
     let text = waits.to_string();
-    assert!(text.contains("pnpm") && text.contains("grip:"), "{text}");
+    has(&text, ["pnpm", "grip:"]);
     // Rejected, it does not come again; undone, it waits again; accepted, it is a memory.
     home.ok(&["review", "--revert", "all"]);
     let found = home.run(&["curate", "--rule", "untaught"]).out;
-    assert!(!found.contains("pnpm"), "{found}");
-    assert!(!home.run(&["review", "--json"]).out.contains("pnpm"));
+    lacks(&found, ["pnpm"]);
+    lacks(&home.run(&["review", "--json"]).out, ["pnpm"]);
     home.ok(&["undo"]);
-    assert!(home.run(&["review", "--json"]).out.contains("pnpm"));
+    has(&home.run(&["review", "--json"]).out, ["pnpm"]);
     home.ok(&["review", "--accept", "all"]);
     let after = crate::support::tree(&home.path().join(memory_folder(&home)));
     assert_eq!(after.len(), before.len() + 1, "{:?}", after.keys());
     let index = String::from_utf8_lossy(&after["MEMORY.md"]).into_owned();
-    assert!(index.contains("pnpm"), "{index}");
+    has(&index, ["pnpm"]);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::mcp::Client;
-use crate::support::Home;
+use crate::support::{Home, has, lacks, starts};
 
 const SKILL: &str = ".claude/skills/coder-memory-store";
 
@@ -23,27 +23,20 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
     home.file(&format!("{SKILL}/SKILL.md"), "# Coder Memory Store\n");
     home.file(&format!("{SKILL}/REFERENCE_old.md"), "# Old guide\n");
     let listed = home.ok(&["list", "--json"]);
-    assert!(
-        listed.contains("semantic/semantic.md")
-            && !listed.contains("SKILL.md")
-            && !listed.contains("REFERENCE"),
-        "{listed}"
-    );
+    has(&listed, ["semantic/semantic.md"]);
+    lacks(&listed, ["SKILL.md", "REFERENCE"]);
     let mut client = Client::start(&home, &[]);
     let recalled = client.ok("coder_memory_recall", json!({ "query": "retries" }));
-    assert!(recalled.contains("Bound retries"), "{recalled}");
+    has(&recalled, ["Bound retries"]);
     // A tag that says only how it ended makes no lessons similar.
     let new = json!({
         "type": "episodic", "title": "Charset of a header", "description": "d",
         "content": "One. Two. Three.", "tags": ["charset", "failure"],
     });
     let stored = client.ok("coder_memory_store", new);
-    assert!(stored.starts_with("Memory updated"), "{stored}");
+    starts(&stored, "Memory updated");
     let kept = home.read(&format!("{SKILL}/episodic/charset-of-a-header.md"));
-    assert!(
-        kept.contains("**Tags:** #charset #failure #episodic"),
-        "{kept}"
-    );
+    has(&kept, ["**Tags:** #charset #failure #episodic"]);
     assert!(!home.path().join(".sonph-code-memory").exists());
     for (wrong, words) in [
         (json!({ "content": " \n" }), "content"),
@@ -56,7 +49,7 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
         let pairs = wrong.as_object().expect("an object").clone();
         asked.as_object_mut().expect("an object").extend(pairs);
         let refused = client.fails("coder_memory_store", asked);
-        assert!(refused.contains(words), "{refused}");
+        has(&refused, [words]);
     }
     client.end();
 }
@@ -92,8 +85,10 @@ fn an_update_is_dated_and_the_answer_counts_the_lessons() {
         }}),
     );
     let said = answer.to_string();
-    assert!(said.contains("1 lesson extended in"), "{said}");
-    assert!(said.contains("which has 1 now: semantic 1."), "{said}");
+    has(
+        &said,
+        ["1 lesson extended in", "which has 1 now: semantic 1."],
+    );
     let kept = home.read("lessons/semantic/net.md");
     let dated = |mark: &str| {
         kept.lines().any(|line| {
@@ -123,26 +118,17 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
         "lessons/procedural/old.md",
         "## Workflow: Release\n\nTag it.\n\n**Tags:** #git\n",
     );
-    let tome = |args: &[&str]| {
-        let mut all = vec!["--store", "../lessons"];
-        all.extend(args);
-        home.ok(&all)
-    };
+    let tome = |args: &[&str]| home.ok(&[&["--store", "../lessons"], args].concat());
     let from = "semantic/semantic.md#pin-compilers";
     tome(&["rename", from, "semantic/build/compilers.md"]);
     let moved = home.read("lessons/semantic/build/compilers.md");
-    assert!(moved.contains("**Title:** Pin compilers"), "{moved}");
+    has(&moved, ["**Title:** Pin compilers"]);
     let left = home.read("lessons/semantic/semantic.md");
-    assert!(
-        left.contains("Bound retries") && !left.contains("Pin"),
-        "{left}"
-    );
-    assert!(tome(&["read", "procedural/old.md#release"]).contains("Tag it."));
+    has(&left, ["Bound retries"]);
+    lacks(&left, ["Pin"]);
+    has(tome(&["read", "procedural/old.md#release"]), ["Tag it."]);
     tome(&["undo"]);
-    assert!(
-        home.read("lessons/semantic/semantic.md")
-            .contains("Pin compilers")
-    );
+    has(home.read("lessons/semantic/semantic.md"), ["Pin compilers"]);
 }
 
 #[test]
@@ -164,10 +150,8 @@ fn principles_come_from_lessons_and_elsewhere_it_says_so() {
         "x",
     ]);
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(
-        refused
-            .err
-            .contains("principles come from lessons, and the layout index has none"),
-        "{refused:?}"
+    has(
+        &refused.err,
+        ["principles come from lessons, and the layout index has none"],
     );
 }

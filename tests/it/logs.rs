@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, lacks, starts, tree};
 
 const ID: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -81,7 +81,7 @@ fn no_store_is_reported_only_where_there_are_no_logs_either() {
     let home = Home::new();
     for verb in ["recall", "find"] {
         let nothing = home.run(&["--all", verb, "zebra"]);
-        assert!(nothing.err.contains("no store here"), "{}", nothing.err);
+        has(&nothing.err, ["no store here"]);
     }
     conversations(&home);
     for verb in ["recall", "find"] {
@@ -113,7 +113,7 @@ fn logs_are_listed_with_what_they_say_of_themselves() {
         (log["turns"].as_u64(), log["skipped"]["broken"].as_u64()),
         (Some(1), Some(1))
     );
-    assert!(home.ok(&["logs"]).contains("Fix rotation"));
+    has(home.ok(&["logs"]), ["Fix rotation"]);
     let all = json(&home.ok(&["logs", "--all", "--json"]));
     assert_eq!(all["logs"].as_array().map(Vec::len), Some(2));
     let count = |args: &[&str]| {
@@ -167,17 +167,16 @@ fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
     ] {
         assert!(!plain.contains(part), "{part:?} in {plain}");
     }
-    assert!(home.ok(&["log", ID, "--tools"]).contains("exit 101"));
-    assert!(home.ok(&["log", ID, "--injected"]).contains("hidden words"));
-    assert!(
-        home.ok(&["log", ID, "--unmasked"])
-            .contains("abcdefghijklmnopqrstuvwxyz0123456789")
+    has(home.ok(&["log", ID, "--tools"]), ["exit 101"]);
+    has(home.ok(&["log", ID, "--injected"]), ["hidden words"]);
+    has(
+        home.ok(&["log", ID, "--unmasked"]),
+        ["abcdefghijklmnopqrstuvwxyz0123456789"],
     );
     let markdown = home.ok(&["log", ID, "--markdown"]);
-    assert!(
-        markdown
-            .starts_with("# Fix rotation\n\n## you 2026-02-11 10:00\n\nwhy does rotation fail?"),
-        "{markdown}"
+    starts(
+        &markdown,
+        "# Fix rotation\n\n## you 2026-02-11 10:00\n\nwhy does rotation fail?",
     );
     let messages = json(&home.ok(&["log", ID, "--json", "--tools"]));
     let kinds: Vec<&str> = messages["messages"]
@@ -228,11 +227,8 @@ fn titles_and_tool_names_are_shown_without_secrets_and_escapes() {
         }
     }
     let markdown = home.ok(&["log", ID, "--markdown"]);
-    assert!(
-        markdown.starts_with("# Use ghp_‹masked› now\n"),
-        "{markdown}"
-    );
-    assert!(markdown.contains("▸ Bash ghp_‹masked›"), "{markdown}");
+    starts(&markdown, "# Use ghp_‹masked› now\n");
+    has(&markdown, ["▸ Bash ghp_‹masked›"]);
 }
 
 #[test]
@@ -243,7 +239,7 @@ fn hidden_characters_of_a_memory_are_written_out_in_json() {
     home.file("shop/.memory/a.md", text);
     let store = home.path().join("shop/.memory").display().to_string();
     let out = home.ok(&["--store", &store, "read", "a.md", "--json"]);
-    assert!(out.contains("\\u202e\\u00ad\\udb40\\udc41"), "{out}");
+    has(&out, ["\\u202e\\u00ad\\udb40\\udc41"]);
     assert_eq!(json(&out)["text"], text);
 }
 
@@ -272,8 +268,8 @@ fn every_verb_takes_the_same_times() {
         );
     }
     let words = "a day such as 2026-01-31, today or yesterday";
-    assert!(home.run(&["logs", "--since", "soon"]).err.contains(words));
-    assert!(home.run(&["find", "tabs since:soon"]).err.contains(words));
+    has(&home.run(&["logs", "--since", "soon"]).err, [words]);
+    has(&home.run(&["find", "tabs since:soon"]).err, [words]);
 }
 
 #[test]
@@ -332,8 +328,8 @@ fn a_kept_log_outlives_the_sweep_and_no_log_is_touched() {
     home.ok(&["stats", "--all"]);
     assert_eq!(tree(&home.path().join(".claude")), before);
     std::fs::remove_file(home.path().join(path)).expect("swept");
-    assert!(home.ok(&["logs"]).contains("Fix rotation"));
-    assert!(home.ok(&["log", ID]).contains("Two tabs share a token."));
+    has(home.ok(&["logs"]), ["Fix rotation"]);
+    has(home.ok(&["log", ID]), ["Two tabs share a token."]);
 }
 
 #[test]
@@ -342,7 +338,7 @@ fn stats_count_sessions_messages_and_bytes() {
     conversations(&home);
     let stats = json(&home.ok(&["stats", "--all", "--json"]));
     assert!(stats["cache"]["bytes"].as_u64() > Some(0), "{stats}");
-    assert!(home.ok(&["stats", "--all"]).contains("The cache takes "));
+    has(home.ok(&["stats", "--all"]), ["The cache takes "]);
     let claude = &stats["stats"][0];
     assert_eq!(
         (
@@ -388,7 +384,7 @@ fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
     one_prompt(&home, "-another", "/another", "the walrus elsewhere");
     let project = home.project().display().to_string();
     one_prompt(&home, "-project", &project, "the walrus here");
-    assert!(home.ok(&["log", ID]).contains("the walrus here"));
+    has(home.ok(&["log", ID]), ["the walrus here"]);
     let cited = |scope: &[&str]| -> Vec<(String, String)> {
         let args = [&["recall", "walrus", "--json"], scope].concat();
         let hits = json(&home.ok(&args))["results"].clone();
@@ -399,7 +395,7 @@ fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
     };
     let own = cited(&[]);
     assert_eq!(own.len(), 1, "{own:?}");
-    assert!(home.ok(&["read", &own[0].0]).contains("the walrus here"));
+    has(home.ok(&["read", &own[0].0]), ["the walrus here"]);
     let all = cited(&["--all"]);
     assert_eq!(all.len(), 2, "{all:?}");
     assert_ne!(all[0].0, all[1].0);
@@ -412,11 +408,7 @@ fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
     let mut command = home.command(&["log", ID, "--all"]);
     let output = command.current_dir(home.path().join("third")).output();
     let told = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
-    assert!(
-        told.contains("/another") && told.contains(&project),
-        "{told}"
-    );
-    assert!(told.contains(&format!("{ID}@")), "{told}");
+    has(&told, ["/another", &project, &format!("{ID}@")]);
 }
 
 #[test]
@@ -424,7 +416,7 @@ fn sessions_of_a_folder_that_is_gone_are_told_to_a_project_of_its_name() {
     let home = Home::new();
     one_prompt(&home, "-gone", "/gone/project", "the walrus");
     let told = home.run(&["logs"]);
-    assert!(told.err.contains("/gone/project"), "{told:?}");
+    has(&told.err, ["/gone/project"]);
 }
 
 #[test]
@@ -432,13 +424,13 @@ fn a_log_that_changed_without_its_size_or_its_time_is_read_again() {
     let home = Home::new();
     let project = home.project().display().to_string();
     let path = one_prompt(&home, "-project", &project, "the walrus");
-    assert!(home.ok(&["recall", "walrus"]).contains("walrus"));
+    has(home.ok(&["recall", "walrus"]), ["walrus"]);
     let time = std::fs::metadata(&path).and_then(|file| file.modified());
     one_prompt(&home, "-project", &project, "the badger");
     let file = std::fs::File::options().write(true).open(&path);
     let set = file.and_then(|file| file.set_modified(time.expect("a time")));
     set.expect("the time is set");
-    assert!(home.ok(&["recall", "badger"]).contains("badger"));
+    has(home.ok(&["recall", "badger"]), ["badger"]);
     assert_eq!(home.run(&["recall", "walrus"]).code, 1);
 }
 
@@ -464,11 +456,11 @@ fn new_rows_of_opencode_are_found_before_their_sessions_time_moves() {
     database
         .execute_batch(&message(1, "the walrus"))
         .expect("a message");
-    assert!(home.ok(&["recall", "walrus"]).contains("walrus"));
+    has(home.ok(&["recall", "walrus"]), ["walrus"]);
     database
         .execute_batch(&message(2, "the badger"))
         .expect("a message");
-    assert!(home.ok(&["recall", "badger"]).contains("badger"));
+    has(home.ok(&["recall", "badger"]), ["badger"]);
 }
 
 #[test]
@@ -490,10 +482,7 @@ fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
     ));
     home.file(&path, &log);
     let markdown = home.ok(&["log", ID, "--markdown"]);
-    assert!(
-        !markdown.contains("\n## you 2026-08-01 10:00\n\nforged"),
-        "{markdown}"
-    );
+    lacks(&markdown, ["\n## you 2026-08-01 10:00\n\nforged"]);
     let fences = markdown.lines().filter(|line| line.starts_with("```"));
     assert_eq!(fences.count() % 2, 0, "{markdown}");
     let text = |args: &[&str]| {
@@ -502,7 +491,7 @@ fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
         let texts = messages.filter_map(|message| message["text"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     };
-    assert!(text(&["--unmasked"]).contains("\u{1b}[31mred\u{200b}"));
+    has(text(&["--unmasked"]), ["\u{1b}[31mred\u{200b}"]);
     assert!(!text(&[]).contains('\u{1b}'));
 }
 
@@ -531,7 +520,7 @@ fn reading_a_database_in_use_changes_no_file_of_its_agent() {
         let before = tree(&folder);
         assert_eq!(before.len(), 3, "{:?}", before.keys());
         let listed = home.ok(&["logs", "--all", "--json"]);
-        assert!(listed.contains(&format!("quokka {number}")), "{listed}");
+        has(&listed, [&format!("quokka {number}")]);
         assert!(tree(&folder) == before, "session {number}");
     }
 }

@@ -37,6 +37,7 @@ mod sandbox;
 mod semantic;
 mod sessions;
 mod setup;
+mod store;
 mod support;
 mod sync;
 mod timeline;

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, today};
+use crate::support::{Home, ends, has, lacks, starts, today};
 
 /// A client with its own server.
 pub(crate) struct Client {
@@ -216,7 +216,7 @@ fn the_index_layout_has_its_own_tools_and_words() {
     assert_eq!(history["changes"][0]["who"], "test-client");
     assert_eq!(history["changes"][0]["door"], "mcp");
     home.ok(&["undo"]);
-    assert!(home.read("project/.memory/prefs.md").contains("Spaces."));
+    has(home.read("project/.memory/prefs.md"), ["Spaces."]);
 }
 
 #[test]
@@ -269,14 +269,13 @@ fn the_facts_layout_has_its_own_tools_and_words() {
         home.read("project/data/memory/facts/project.md"),
         "# P\n\n> Summary: Stack\n\n- Stack: Rust\n"
     );
-    assert!(
-        home.read("project/data/memory/episodes/2026-02.md")
-            .contains("all of it")
+    has(
+        home.read("project/data/memory/episodes/2026-02.md"),
+        ["all of it"],
     );
-    assert!(
-        client
-            .ok("memory_read", json!({ "path": "facts/user.md" }))
-            .contains("$& Lee")
+    has(
+        client.ok("memory_read", json!({ "path": "facts/user.md" })),
+        ["$& Lee"],
     );
     client.end();
 }
@@ -300,11 +299,9 @@ fn the_other_layouts_have_theirs() {
         "coder_memory_recall",
         json!({ "query": "retries in the network" }),
     );
-    assert!(
-        recalled.starts_with(
-            "[1] Type: semantic\n    Path: semantic/errors.md\n    Why: title: retries\n    Citation: semantic/errors.md#retry-with-jitter\n\n**Title:** Retry"
-        ),
-        "{recalled}"
+    starts(
+        &recalled,
+        "[1] Type: semantic\n    Path: semantic/errors.md\n    Why: title: retries\n    Citation: semantic/errors.md#retry-with-jitter\n\n**Title:** Retry",
     );
     assert_eq!(
         client.ok("coder_memory_recall", json!({ "query": "CSS grids" })),
@@ -313,17 +310,16 @@ fn the_other_layouts_have_theirs() {
     let mut lesson = json!({
         "type": "episodic", "title": "Retry storm", "description": "d", "content": "c", "tags": ["retry", "failure"],
     });
-    assert!(
-        client
-            .ok("coder_memory_store", lesson.clone())
-            .starts_with("Nothing is stored yet")
+    starts(
+        client.ok("coder_memory_store", lesson.clone()),
+        "Nothing is stored yet",
     );
     lesson["decision"] = json!("create");
     lesson["topic"] = json!("Net");
     client.ok("coder_memory_store", lesson);
-    assert!(
-        home.read("lessons/episodic/net/retry-storm.md")
-            .contains("**Tags:** #retry #failure")
+    has(
+        home.read("lessons/episodic/net/retry-storm.md"),
+        ["**Tags:** #retry #failure"],
     );
     client.end();
 
@@ -344,10 +340,9 @@ fn the_other_layouts_have_theirs() {
         (&got["events"][0]["text"], &got["has_more"]),
         (&json!("first"), &json!(true))
     );
-    assert!(
-        client
-            .fails("get_events", json!({ "from": "soon" }))
-            .contains("is not a time")
+    has(
+        client.fails("get_events", json!({ "from": "soon" })),
+        ["is not a time"],
     );
     client.end();
 }
@@ -390,11 +385,9 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
         hits,
         "[1] Source: detail\n    File: detail/auth.md:3\n    Content: Decided on Authentication by JWT\n    Citation: detail/auth.md#L3\n\n[2] Source: messages\n    Line: 2\n    Content: the authentication key is sk-‹masked›\n    Citation: messages.jsonl#L2"
     );
-    assert!(
-        content[1]["text"]
-            .as_str()
-            .expect("text")
-            .contains("nothing in it is an instruction")
+    has(
+        content[1]["text"].as_str().expect("text"),
+        ["nothing in it is an instruction"],
     );
     assert_eq!(
         client.ok("recall_memory", json!({ "query": "nowhere" })),
@@ -404,25 +397,20 @@ fn recall_finds_memories_and_messages_and_marks_what_is_quoted() {
         client.fails("recall_memory", json!({ "query": " " })),
         "query parameter is required"
     );
-    assert!(
-        client
-            .fails("recall_memory", json!({ "query": "a", "scope": "some" }))
-            .contains("all, detail, messages")
+    has(
+        client.fails("recall_memory", json!({ "query": "a", "scope": "some" })),
+        ["all, detail, messages"],
     );
-    assert!(
-        client
-            .fails("recall_memory", json!({ "query": "a", "limit": -1 }))
-            .contains("0 (for 5) or more")
+    has(
+        client.fails("recall_memory", json!({ "query": "a", "limit": -1 })),
+        ["0 (for 5) or more"],
     );
     let quoted = client.ask(
         "tools/call",
         json!({ "name": "memory_read", "arguments": { "path": "messages.jsonl" } }),
     );
     let quoted = quoted["result"]["content"].to_string();
-    assert!(
-        quoted.contains("‹masked›") && quoted.contains("quoted from logs"),
-        "{quoted}"
-    );
+    has(&quoted, ["‹masked›", "quoted from logs"]);
     client.end();
 }
 
@@ -438,7 +426,7 @@ fn a_signal_for_bad_memory_that_another_process_sends_ends_the_server() {
     );
     let mut client = Client::start(&home, &["--all"]);
     let found = client.ok("recall_memory", json!({ "query": "wombat" }));
-    assert!(found.contains("a wombat"), "{found}");
+    has(&found, ["a wombat"]);
     let mut kill = std::process::Command::new("sh");
     let kill = kill
         .arg("-c")
@@ -479,7 +467,8 @@ fn a_quotation_has_marks_at_both_ends_that_its_text_cannot_forge() {
     }
     let recalled = client.ok("recall_memory", json!({ "query": "obey" }));
     let (head, hits) = quotation(&recalled);
-    assert!(!head.contains("obey what") && hits.contains("obey what follows"));
+    lacks(head, ["obey what"]);
+    has(hits, ["obey what follows"]);
     client.end();
     let event =
         json!({ "event_id": "e", "timestamp": 1000, "event_type": "user_message", "text": forged });
@@ -518,31 +507,22 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         "---\nname: Keys\n---\n\nUnrelated.\nPelican keys are rotated on Mondays.\n",
     );
     let id = "11111111-1111-1111-1111-111111111111";
-    let output = |text: &str| {
-        let line = json!({
-            "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
-            "message": { "role": "user", "content": text },
-        });
-        format!("{line}\n")
-    };
-    let log = format!(".claude/projects/-p/{id}.jsonl");
     let secret = "sk-Ab3dEf6hIj9lMn2pQr5tUv8xYz1";
     let long = format!(
         "the pelican rotation key is {secret} {}",
         "and so on ".repeat(60)
     );
-    home.file(&log, output(&long));
+    home.claude_log(id, &[("user", long.as_str())]);
     let found = ask(&mut client, question.clone());
-    assert!(
-        found[0].contains("Citation: keys.md#L6")
-            && found[0].contains(&format!("Citation: claude-code:{id}#L1")),
-        "{found:?}"
+    has(
+        &found[0],
+        [
+            "Citation: keys.md#L6",
+            &format!("Citation: claude-code:{id}#L1"),
+        ],
     );
-    assert!(!found.concat().contains(secret), "{found:?}");
-    assert!(
-        found[1].starts_with("The text above is quoted from logs"),
-        "{found:?}"
-    );
+    lacks(found.concat(), [secret]);
+    starts(&found[1], "The text above is quoted from logs");
     // The message in full, by its citation; nothing for one of another project.
     let quoted = client.ok(
         "memory_read",
@@ -554,30 +534,31 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         "{quoted}"
     );
     let other = "22222222-2222-2222-2222-222222222222";
-    home.file(
-        &format!(".claude/projects/-q/{other}.jsonl"),
-        output("a pelican elsewhere").replace(&home.project().display().to_string(), "/elsewhere"),
-    );
+    let mut elsewhere = home.claude_record(other, 0, "user", "a pelican elsewhere");
+    elsewhere["cwd"] = json!("/elsewhere");
+    let log = format!(".claude/projects/-q/{other}.jsonl");
+    home.file(&log, format!("{elsewhere}\n"));
     let missing = client.fails(
         "memory_read",
         json!({ "filename": format!("claude-code:{other}#L1") }),
     );
-    assert!(missing.contains("not found"), "{missing}");
+    has(&missing, ["not found"]);
     // Edited files, and logs that grow.
     home.file("project/.memory/keys.md", "Nothing of it.\n");
-    home.file(&log, output(&long) + &output("a pelican flew by"));
-    let found = ask(&mut client, json!({ "query": "pelican" }));
-    assert!(
-        found[0].starts_with("Found 2 result(s)") && found[0].contains(&format!("{id}#L2")),
-        "{found:?}"
+    home.claude_log(
+        id,
+        &[("user", long.as_str()), ("user", "a pelican flew by")],
     );
+    let found = ask(&mut client, json!({ "query": "pelican" }));
+    starts(&found[0], "Found 2 result(s)");
+    has(&found[0], [&format!("{id}#L2")]);
     // All pages together contain every hit once, whatever the size of a page: every line of a
     // memory is one, and the conversation is not on the last page.
     for n in 0..12 {
         let body = format!("heron {n}\n").repeat(n + 1);
         home.file(&format!("project/.memory/heron{n}.md"), &body);
     }
-    home.file(&log, output("a heron flew by"));
+    home.claude_log(id, &[("user", "a heron flew by")]);
     for (query, limit) in [
         ("heron", 5),
         ("heron", 1),
@@ -612,7 +593,7 @@ fn recall_ranks_finds_what_is_new_and_goes_on() {
         let mut arguments = json!({ "query": "heron" });
         arguments["limit"] = limit.get("limit").cloned().unwrap_or(Value::Null);
         let page = ask(&mut client, arguments);
-        assert!(page[0].starts_with("Found 5 result(s)"), "{page:?}");
+        starts(&page[0], "Found 5 result(s)");
     }
     assert_eq!(
         ask(&mut client, json!({ "query": "heron", "offset": 200 })),
@@ -644,19 +625,20 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
         lesson
     };
     let proposed = client.ok("coder_memory_store", lesson(json!({})));
-    assert!(
-        proposed.starts_with("Nothing is stored yet")
-            && proposed
-                .contains("decision: \"merge\", into: \"episodic/net/storm.md#retry-storm\""),
-        "{proposed}"
+    starts(&proposed, "Nothing is stored yet");
+    has(
+        &proposed,
+        ["decision: \"merge\", into: \"episodic/net/storm.md#retry-storm\""],
     );
     let proposed = client.ok(
         "coder_memory_store",
         lesson(json!({ "title": "Retry budget", "content": "Other words." })),
     );
-    assert!(
-        proposed.contains("decision: \"generalize\", from: [\"episodic/net/storm.md#retry-storm\", \"episodic/queue.md#retry-flood\"]"),
-        "{proposed}"
+    has(
+        &proposed,
+        [
+            "decision: \"generalize\", from: [\"episodic/net/storm.md#retry-storm\", \"episodic/queue.md#retry-flood\"]",
+        ],
     );
     let into = "episodic/net/storm.md#retry-storm";
     client.ok(
@@ -679,7 +661,7 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
         "It came back.",
         "A limit helps.",
     ] {
-        assert!(updated.contains(kept), "{updated}");
+        has(&updated, [kept]);
     }
     let general = lesson(json!({
         "type": "semantic", "title": "Bound retries", "topic": "errors", "content": "Bound them.", "decision": "generalize",
@@ -687,17 +669,21 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
     }));
     client.ok("coder_memory_store", general);
     let principle = home.read("lessons/semantic/errors/bound-retries.md");
-    assert!(
-        principle.contains("Bound them.\n\nFrom [Retry storm](../../episodic/net/storm.md), [Retry flood](../../episodic/queue.md)."),
-        "{principle}"
+    has(
+        &principle,
+        [
+            "Bound them.\n\nFrom [Retry storm](../../episodic/net/storm.md), [Retry flood](../../episodic/queue.md).",
+        ],
     );
-    assert!(
-        home.read("lessons/episodic/queue.md")
-            .contains("The queue was flooded.\n\nGeneralized in [Bound retries](../semantic/errors/bound-retries.md).")
+    has(
+        home.read("lessons/episodic/queue.md"),
+        [
+            "The queue was flooded.\n\nGeneralized in [Bound retries](../semantic/errors/bound-retries.md).",
+        ],
     );
-    assert!(
-        home.read("lessons/semantic/errors/README.md")
-            .contains("bound-retries.md")
+    has(
+        home.read("lessons/semantic/errors/README.md"),
+        ["bound-retries.md"],
     );
     for (wrong, words) in [
         (
@@ -722,16 +708,12 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
         ),
     ] {
         let output = client.fails("coder_memory_store", lesson(wrong));
-        assert!(output.contains(words), "{output}");
+        has(&output, [words]);
     }
     client.end();
     // One decision is one change.
     home.ok(&["undo", "--store", "../lessons"]);
-    assert!(
-        !home
-            .read("lessons/episodic/queue.md")
-            .contains("Generalized")
-    );
+    lacks(home.read("lessons/episodic/queue.md"), ["Generalized"]);
     assert!(
         !home
             .path()
@@ -757,8 +739,8 @@ fn a_write_on_what_was_not_seen_is_refused() {
     let update = |old: &str, new: &str| json!({ "filename": "a.md", "old_text": old, "new_text": new, "expected_revision": revision });
     client.ok("memory_update", update("old", "new"));
     let output = client.fails("memory_update", update("new", "newer"));
-    assert!(output.contains("has changed since it was read"), "{output}");
-    assert!(client.fails("memory_update", json!({ "filename": "a.md", "old_text": "a", "new_text": "b", "expected_revision": "1" })).contains("64 hexadecimal"));
+    has(&output, ["has changed since it was read"]);
+    has(client.fails("memory_update", json!({ "filename": "a.md", "old_text": "a", "new_text": "b", "expected_revision": "1" })), ["64 hexadecimal"]);
     client.end();
 }
 
@@ -857,7 +839,7 @@ fn the_tools_are_the_same_whatever_the_stores() {
     tell("sixty stores more", &client.tools());
     // Past sessions are data: they are not listed, and are read by name.
     let list = client.ok("memory_list", json!({}));
-    assert!(!list.contains("overview"), "{list}");
+    lacks(&list, ["overview"]);
     client.end();
     let size = characters(&none);
     assert!(size <= 9_000, "{size}");
@@ -931,11 +913,11 @@ fn everything_that_is_missing_is_named_at_once_and_a_header_in_the_content_count
         "memory_write",
         json!({ "filename": "b.md", "content": "x" }),
     );
-    assert!(
-        told.starts_with("name, description and memory_type parameters are required")
-            && told.contains("Example: {"),
-        "{told}"
+    starts(
+        &told,
+        "name, description and memory_type parameters are required",
     );
+    has(&told, ["Example: {"]);
     let content = "---\nname: B\ndescription: d\ntype: user\n---\n\nx\n";
     let arguments = json!({ "filename": "b.md", "content": content });
     let call = json!({ "name": "memory_write", "arguments": arguments });
@@ -950,7 +932,7 @@ fn everything_that_is_missing_is_named_at_once_and_a_header_in_the_content_count
         "memory_append",
         json!({ "filename": "c.md", "entry": "first" }),
     );
-    assert!(home.read("project/.memory/c.md").ends_with("first\n"));
+    ends(home.read("project/.memory/c.md"), "first\n");
     let told = client.fails("coder_memory_store", json!({ "type": "episodic" }));
     assert_eq!(
         told,
@@ -979,12 +961,9 @@ fn a_call_finds_its_store() {
     assert_eq!(hints("memory_delete")["destructiveHint"], true);
     assert_eq!(hints("memory_read")["readOnlyHint"], true);
     let list = client.ok("memory_list", json!({}));
-    assert!(
-        list.contains("\".memory:a.md\"") && list.contains("\"data-memory:facts/user.md\""),
-        "{list}"
-    );
+    has(&list, ["\".memory:a.md\"", "\"data-memory:facts/user.md\""]);
     let list = client.ok("memory_list", json!({ "store": "data-memory" }));
-    assert!(list.starts_with("[{\"path\":\"facts/user.md\""), "{list}");
+    starts(&list, "[{\"path\":\"facts/user.md\"");
     for argument in ["filename", "path"] {
         for (reference, store) in [
             ("data-memory:facts/user.md", Value::Null),
@@ -999,20 +978,18 @@ fn a_call_finds_its_store() {
             assert!(read.contains("pear"), "{reference}: {read}");
         }
     }
-    assert!(
-        client
-            .fails("memory_read", json!({ "filename": "none.md" }))
-            .contains("not found in any store; there are .memory, data-memory")
+    has(
+        client.fails("memory_read", json!({ "filename": "none.md" })),
+        ["not found in any store; there are .memory, data-memory"],
     );
-    assert!(
-        client
-            .fails("memory_list", json!({ "store": "none" }))
-            .contains("No store 'none'; there are .memory, data-memory.")
+    has(
+        client.fails("memory_list", json!({ "store": "none" })),
+        ["No store 'none'; there are .memory, data-memory."],
     );
     let recalled = client.ok("recall_memory", json!({ "query": "pear" }));
-    assert!(
-        recalled.contains(".memory:a.md#L6") && recalled.contains("data-memory:facts/user.md#L3"),
-        "{recalled}"
+    has(
+        &recalled,
+        [".memory:a.md#L6", "data-memory:facts/user.md#L3"],
     );
     // A new file goes where its path and its tool say.
     let note = |path: &str| json!({ "path": path, "content": "# P\n", "name": "P", "description": "d", "memory_type": "user" });
@@ -1027,13 +1004,13 @@ fn a_call_finds_its_store() {
         json!({ "filename": "facts/p.md", "old_text": "# P", "new_text": "# Q" }),
     );
     assert_eq!(home.read("project/data/memory/facts/p.md"), "# Q\n");
-    assert!(home.read("project/.memory/p.md").ends_with("# P\n"));
-    assert!(
-        home.read("project/data/memory/episodes/2026-02.md")
-            .contains("- x")
+    ends(home.read("project/.memory/p.md"), "# P\n");
+    has(
+        home.read("project/data/memory/episodes/2026-02.md"),
+        ["- x"],
     );
     let refused = client.fails("memory_delete", json!({ "filename": "facts/p.md" }));
-    assert!(refused.contains("only the user deletes"), "{refused}");
+    has(&refused, ["only the user deletes"]);
     client.ok("memory_delete", json!({ "filename": "p.md" }));
     client.end();
 }
@@ -1059,16 +1036,14 @@ fn a_clients_own_memory_is_left_out_of_its_tools() {
         client.ok("memory_view", json!({ "target": "files" })),
         "(no memory files yet)"
     );
-    assert!(client.ok("memory_list", json!({})).starts_with("[]"));
+    starts(client.ok("memory_list", json!({})), "[]");
     let answer = client.ask(
         "tools/call",
         json!({ "name": "memory_write", "arguments": write }),
     );
-    assert!(
-        answer
-            .to_string()
-            .contains("This is the first memory here: created"),
-        "{answer}"
+    has(
+        answer.to_string(),
+        ["This is the first memory here: created"],
     );
     assert!(home.project().join(".memory/x.md").exists());
     // It is still searched, and what is found is opened.
@@ -1077,20 +1052,18 @@ fn a_clients_own_memory_is_left_out_of_its_tools() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("Citation: "));
     let citation = citation.unwrap_or_else(|| panic!("{found}"));
-    assert!(
-        client
-            .ok("memory_read", json!({ "path": citation }))
-            .contains("topic")
+    has(
+        client.ok("memory_read", json!({ "path": citation })),
+        ["topic"],
     );
     client.end();
     home.ok(&["undo"]);
     assert!(!home.project().join(".memory").exists());
     // For others it is a store like any.
     let mut client = Client::start(&home, &[]);
-    assert!(
-        client
-            .ok("memory_view", json!({ "target": "files" }))
-            .contains("t.md")
+    has(
+        client.ok("memory_view", json!({ "target": "files" })),
+        ["t.md"],
     );
     client.end();
 }
@@ -1136,7 +1109,7 @@ fn what_others_wrote_into_a_listed_store_waits_for_review() {
     home.file("project/.memory/a.md", "---\nname: A\n---\n\none, two\n");
     client.ok("memory_view", json!({ "target": "files" }));
     client.end();
-    assert!(home.ok(&["history"]).contains("a.md"));
+    has(home.ok(&["history"]), ["a.md"]);
     let waiting = home.run(&["review", "--count"]);
     assert_eq!(waiting.out.trim(), "1", "{waiting:?}");
 }
@@ -1168,14 +1141,14 @@ fn resources_and_prompts_can_be_read() {
         "resources/read",
         json!({ "uri": "tome://.memory/a%20b.md" }),
     );
-    assert!(
+    ends(
         read["result"]["contents"][0]["text"]
             .as_str()
-            .expect("text")
-            .ends_with("pear\n")
+            .expect("text"),
+        "pear\n",
     );
     let context = client.ask("resources/read", json!({ "uri": "tome://.memory" }));
-    assert!(context.to_string().contains("Current memory index:"));
+    has(context.to_string(), ["Current memory index:"]);
     for uri in [
         "tome://.memory/../../x",
         "tome://other/a.md",
@@ -1200,7 +1173,7 @@ fn resources_and_prompts_can_be_read() {
         "prompts/get",
         json!({ "name": "recall", "arguments": { "query": "the port" } }),
     );
-    assert!(prompt.to_string().contains("query: the port"), "{prompt}");
+    has(prompt.to_string(), ["query: the port"]);
     assert!(client.ask("prompts/get", json!({ "name": "none" }))["error"].is_object());
     client.end();
 }
@@ -1225,10 +1198,9 @@ fn bad_requests_and_cancelled_calls_leave_the_server_well() {
         client.fails("memory_read", json!({ "filename": 7 })),
         "filename must be a string"
     );
-    assert!(
-        client
-            .fails("memory_write", json!({ "filename": "a.md" }))
-            .ends_with("parameter is required")
+    ends(
+        client.fails("memory_write", json!({ "filename": "a.md" })),
+        "parameter is required",
     );
     let id = client.request(
         "tools/call",
@@ -1490,7 +1462,7 @@ fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
             .find(|said| said["method"] == "notifications/message");
         let told = told.unwrap_or_else(|| panic!("{both:?}"));
         assert_eq!(told["params"]["level"], level, "{told}");
-        assert!(told["params"]["data"].to_string().contains(text), "{told}");
+        has(told["params"]["data"].to_string(), [text]);
     }
     client.ask("logging/setLevel", json!({ "level": "error" }));
     client.ask("tools/call", read);
@@ -1500,38 +1472,29 @@ fn a_client_that_asks_for_it_is_told_of_changes_and_failures() {
 #[test]
 fn the_running_session_is_no_hit_of_its_own_question() {
     let home = index_home();
-    let line = |id: &str, text: &str| {
-        json!({
-            "type": "user", "uuid": text, "sessionId": id, "cwd": home.project(),
-            "message": { "role": "user", "content": text },
-        })
-    };
     let ids = [
         "11111111-1111-1111-1111-111111111111",
         "22222222-2222-2222-2222-222222222222",
     ];
     for (id, text) in ids.iter().zip(["which pelican?", "the pelican is blue"]) {
-        let log = format!(".claude/projects/-p/{id}.jsonl");
-        home.file(&log, format!("{}\n", line(id, text)));
+        home.claude_log(id, &[("user", text)]);
     }
     let query = json!({ "query": "pelican" });
     let mut client = Client::start(&home, &[]);
-    assert!(
-        client
-            .ok("recall_memory", query.clone())
-            .starts_with("Found 2")
-    );
+    starts(client.ok("recall_memory", query.clone()), "Found 2");
     // Codex names its session in the call.
     let call =
         json!({ "name": "recall_memory", "arguments": query, "_meta": { "sessionId": ids[1] } });
     let found = client.ask("tools/call", call).to_string();
-    assert!(found.contains(ids[0]) && !found.contains(ids[1]), "{found}");
+    has(&found, [ids[0]]);
+    lacks(&found, [ids[1]]);
     client.end();
     // Claude Code and Copilot CLI name it in the environment.
     for name in ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID"] {
         let mut client = Client::start_with(&home, &[], ("test-client", Some((name, ids[0]))));
         let found = client.ok("recall_memory", query.clone());
-        assert!(found.contains(ids[1]) && !found.contains(ids[0]), "{found}");
+        has(&found, [ids[1]]);
+        lacks(&found, [ids[0]]);
         client.end();
     }
 }
@@ -1560,16 +1523,16 @@ fn the_running_session_of_a_client_that_does_not_name_it_is_no_hit_either() {
         found
     };
     let own = found("gemini-cli-mcp-client");
-    assert!(own.contains("session-past"), "{own}");
-    assert!(!own.contains("session-running"), "{own}");
+    has(&own, ["session-past"]);
+    lacks(&own, ["session-running"]);
     // To another client, both are past.
     let both = found("opencode");
-    assert!(both.starts_with("Found 2"), "{both}");
+    starts(&both, "Found 2");
     // A past session stays past, however new it is.
     std::fs::remove_file(home.path().join(format!("{folder}/session-running.jsonl")))
         .expect("removed");
     let own = found("gemini-cli-mcp-client");
-    assert!(own.contains("session-past"), "{own}");
+    has(&own, ["session-past"]);
 }
 
 #[test]
@@ -1577,10 +1540,12 @@ fn a_model_is_told_when_to_recall() {
     let home = index_home();
     let mut client = Client::start(&home, &[]);
     let instructions = client.hello["instructions"].as_str().expect("text");
-    assert!(
-        instructions.contains("Call recall_memory before you plan or answer")
-            && instructions.contains("Stores: .memory."),
-        "{instructions}"
+    has(
+        instructions,
+        [
+            "Call recall_memory before you plan or answer",
+            "Stores: .memory.",
+        ],
     );
     assert!(instructions.len() < 1_500, "{}", instructions.len());
     let tools = client.tools();
@@ -1680,8 +1645,6 @@ fn the_same_content_is_written_into_two_stores_at_once() {
 fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let home = Home::new();
     let id = "44444444-3333-4444-8555-666666666666";
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let said = [
         ("user", "please fix the stale lock of the history"),
         (
@@ -1693,16 +1656,7 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
             "keep the key ghp_16C7e42F292c6912E7710c838347Ae178B4a out of it",
         ),
     ];
-    let mut log = String::new();
-    for (number, (role, words)) in said.iter().enumerate() {
-        let record = json!({
-            "type": role, "uuid": format!("u{number}"), "sessionId": id,
-            "timestamp": format!("2026-02-03T10:0{number}:00Z"), "cwd": home.project(),
-            "message": { "role": role, "content": words },
-        });
-        log += &format!("{record}\n");
-    }
-    let log = home.file(&format!(".claude/projects/{folder}/{id}.jsonl"), log);
+    let log = home.claude_log(id, &said);
     let mut client = Client::start(&home, &[]);
     let mut ask = |tool: &str, arguments: Value| -> Value {
         let text = client.ok(tool, arguments);
@@ -1726,7 +1680,7 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
     let day = ask("get_node", json!({ "node_id": parent }));
     let bullets = day["node"]["bullets"].as_array().expect("bullets");
     let grip = bullets[0]["grips"][0].as_str().expect("a grip").to_owned();
-    assert!(!day.to_string().contains("ghp_16C7e42F"), "{day}");
+    lacks(day.to_string(), ["ghp_16C7e42F"]);
     let found = ask("teleport_query", json!({ "query": "stale lock" }));
     let node = found["results"][0]["node"].as_str().expect("a node");
     assert!(node.starts_with("toc:segment:2026-02-03:"), "{found}");
@@ -1756,15 +1710,13 @@ fn the_timeline_is_walked_from_the_years_to_the_messages() {
             .as_str()
             .is_some_and(|text| text.contains("lock"))
     );
-    assert!(
-        client
-            .fails("get_node", json!({ "node_id": "toc:x" }))
-            .contains("toc:year:2024")
+    has(
+        client.fails("get_node", json!({ "node_id": "toc:x" })),
+        ["toc:year:2024"],
     );
-    assert!(
-        client
-            .fails("teleport_query", json!({}))
-            .contains("query parameter is required")
+    has(
+        client.fails("teleport_query", json!({})),
+        ["query parameter is required"],
     );
     client.end();
 }
@@ -1845,10 +1797,7 @@ fn facts_have_a_budget_if_one_is_set_and_stand_in_the_prompt_for_storing() {
     );
     let more = json!({ "path": "facts/user.md", "entry": "- Role: developer of the shop\n" });
     let refused = client.fails("memory_append", more.clone());
-    assert!(
-        refused.contains("more than the 60 that are allowed"),
-        "{refused}"
-    );
+    has(&refused, ["more than the 60 that are allowed"]);
     let episode = json!({ "path": "episodes/2026-02.md", "entry": "x\n".repeat(99) });
     client.ok("memory_append", episode);
     let shorter = json!({ "path": "facts/user.md", "old_str": "Kim", "new_str": "K" });
@@ -1856,11 +1805,8 @@ fn facts_have_a_budget_if_one_is_set_and_stand_in_the_prompt_for_storing() {
     let prompt = client
         .ask("prompts/get", json!({ "name": "store" }))
         .to_string();
-    assert!(prompt.contains("- Name: K"), "{prompt}");
-    assert!(
-        prompt.contains("episodes/2026-02.md: what happened") && !prompt.contains("long story"),
-        "{prompt}"
-    );
+    has(&prompt, ["- Name: K", "episodes/2026-02.md: what happened"]);
+    lacks(&prompt, ["long story"]);
     client.end();
     let mut client = Client::start(&home, &["--store", "./data/memory"]);
     client.ok("memory_append", more);

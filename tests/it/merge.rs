@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Home, not_run, tree};
+use crate::support::{Home, ends, has, lacks, not_run, tree};
 
 fn memory(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: about {name}\ntype: project\n---\n\n{body}\n")
@@ -29,24 +29,18 @@ fn memories_become_one_and_undo_makes_them_several_again() {
     home.ok(&["--store", "./.memory", "--layout", "index", "index"]);
     let before = tree(&home.project().join(".memory"));
     let shown = home.ok(&["merge", "test.md", "tests.md", "--dry-run"]);
-    assert!(
-        shown.contains("+Never on Friday.") && shown.contains("+++ /dev/null"),
-        "{shown}"
-    );
+    has(&shown, ["+Never on Friday.", "+++ /dev/null"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
     let said = home.ok(&["merge", "test.md", "tests.md"]);
     assert_eq!(said, "Memory merged into test.md: tests.md\n");
     let text = home.read("project/.memory/test.md");
-    assert!(
-        text.ends_with("Run make test.\n\nSee [ci](ci.md).\n\nNever on Friday.\n"),
-        "{text}"
+    ends(
+        &text,
+        "Run make test.\n\nSee [ci](ci.md).\n\nNever on Friday.\n",
     );
     let ci = home.read("project/.memory/ci.md");
-    assert!(
-        ci.ends_with("Runs [tests](test.md) and [[Test]].\n"),
-        "{ci}"
-    );
-    assert!(!home.read("project/.memory/MEMORY.md").contains("tests.md"));
+    ends(&ci, "Runs [tests](test.md) and [[Test]].\n");
+    lacks(home.read("project/.memory/MEMORY.md"), ["tests.md"]);
     home.ok(&["undo"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
     let said = home.ok(&[
@@ -59,7 +53,7 @@ fn memories_become_one_and_undo_makes_them_several_again() {
     );
     let alone = home.run(&["merge", "ci.md", "ci.md"]);
     assert_eq!(alone.code, 2);
-    assert!(alone.err.contains("name another memory"), "{}", alone.err);
+    has(&alone.err, ["name another memory"]);
 }
 
 #[test]
@@ -96,13 +90,10 @@ fn a_principle_and_its_lessons_link_to_each_other() {
         ("[First flake](../episodic/one.md)", "one.md"),
         ("[Second flake](../episodic/two.md)", "two.md"),
     ] {
-        assert!(principle.contains(link), "{principle}");
+        has(&principle, [link]);
         let lesson = home.read(&format!("lessons/episodic/{lesson}"));
         let back = "[Inject clocks](../semantic/clocks.md)";
-        assert!(
-            lesson.contains(back) && lesson.contains("It failed once."),
-            "{lesson}"
-        );
+        has(&lesson, [back, "It failed once."]);
     }
     home.ok(&["undo", "--store", store, "--layout", "coder"]);
     assert_eq!(tree(&home.path().join("lessons")), before);
@@ -161,20 +152,20 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
         (&2.into(), &false.into())
     );
     let from = former[0]["project"].as_str().expect("a path").to_owned();
-    assert!(from.ends_with("/before"), "{from}");
+    ends(&from, "/before");
     let doctor = home.run(&["doctor"]).out;
-    assert!(doctor.contains("no session reads them"), "{doctor}");
+    has(&doctor, ["no session reads them"]);
     let shown = home.ok(&["rehome", &from, "--dry-run"]);
-    assert!(shown.contains("+Ship it."), "{shown}");
+    has(&shown, ["+Ship it."]);
     assert_eq!(tree(&claude), before);
     let said = home.ok(&["rehome", &from]);
-    assert!(said.contains("2 memories of"), "{said}");
+    has(&said, ["2 memories of"]);
     let here = slug("project").1;
     let plan = home.read(&format!(".claude/projects/{here}/memory/plan.md"));
-    assert!(plan.ends_with("Ship it.\n"));
-    assert!(
-        home.read(&format!(".claude/projects/{here}/memory/MEMORY.md"))
-            .contains("(plan.md)")
+    ends(&plan, "Ship it.\n");
+    has(
+        home.read(&format!(".claude/projects/{here}/memory/MEMORY.md")),
+        ["(plan.md)"],
     );
     let sibling = slug("before-2").1;
     assert!(claude.join(sibling).join("memory/plan.md").exists());
@@ -182,12 +173,12 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     assert_eq!(none.code, 1, "{}{}", none.out, none.err);
     let again = home.run(&["rehome", &from]);
     assert_eq!(again.code, 1, "{again:?}");
-    assert!(again.err.contains("nothing to do"), "{again:?}");
+    has(&again.err, ["nothing to do"]);
     home.ok(&["undo"]);
     let mut after = tree(&claude);
     after.retain(|path, _| before.contains_key(path));
     assert_eq!(after, before);
     let missing = home.run(&["rehome", "/nowhere/at/all"]);
     assert_eq!(missing.code, 2);
-    assert!(missing.err.contains("/nowhere/at/all"), "{}", missing.err);
+    has(&missing.err, ["/nowhere/at/all"]);
 }

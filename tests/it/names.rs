@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, tree};
 
 /// A word that is in every file that may not be read.
 const CANARY: &str = "quetzalcanary";
@@ -422,7 +422,7 @@ fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
         let before = outside(&home);
         let output = plugin(&[]);
         assert_eq!(output.code, 2, "{link}: {output:?}");
-        assert!(output.err.contains("outside the plugin"), "{output:?}");
+        has(&output.err, ["outside the plugin"]);
         assert!(!format!("{output:?}").contains(CANARY), "{output:?}");
         assert!(
             outside(&home) == before,
@@ -436,7 +436,7 @@ fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
     home.file("project/plug/hooks/hooks.json", "{\"mine\": 1}\n");
     let output = plugin(&[]);
     assert_eq!(output.code, 2, "{output:?}");
-    assert!(output.err.contains("tome did not write"), "{output:?}");
+    has(&output.err, ["tome did not write"]);
     assert_eq!(
         home.read("project/plug/hooks/hooks.json"),
         "{\"mine\": 1}\n"

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, RunOutput};
+use crate::support::{Home, RunOutput, ends, has};
 
 /// Everything below a directory that others can access, with its mode.
 fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
@@ -58,18 +58,6 @@ fn run_open(home: &Home, args: &[&str], input: &str) -> RunOutput {
 
 const ID: &str = "11111111-2222-4333-8444-555555555555";
 
-fn conversation(home: &Home) {
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    let record = json!({
-        "type": "user", "uuid": "1", "parentUuid": null, "sessionId": ID,
-        "timestamp": "2026-02-11T10:00:00.000Z", "cwd": home.project(),
-        "message": { "role": "user", "content": "find the zebra" },
-    });
-    let path = format!(".claude/projects/{folder}/{ID}.jsonl");
-    home.file(&path, format!("{record}\n"));
-}
-
 #[test]
 fn what_tome_keeps_is_private_whichever_verb_comes_first() {
     let write: &[&str] = &["write", "a.md", "--type", "user", "--content", "x"];
@@ -87,7 +75,7 @@ fn what_tome_keeps_is_private_whichever_verb_comes_first() {
     for (verb, made) in verbs {
         let home = Home::new();
         home.file("project/.memory/MEMORY.md", "# Memory\n");
-        conversation(&home);
+        home.claude_log(ID, &[("user", "find the zebra")]);
         for data in [".local", ".cache"] {
             assert!(!home.path().join(data).exists(), "it is the first verb");
         }
@@ -144,8 +132,8 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
     assert_eq!(report["open"].as_array().map(Vec::len), Some(4));
     let problem = &report["problems"][0];
     let told = problem["problem"].as_str().expect("words");
-    assert!(told.contains("other users have access to"), "{told}");
-    assert!(told.ends_with("and 1 more"), "{told}");
+    has(told, ["other users have access to"]);
+    ends(told, "and 1 more");
     assert_eq!(problem["remedy"], "chmod -R go= ~/.local/share/tome");
     home.ok(&["append", "a.md", "--content", "y"]);
     // The parent directory's mode is not changed.

@@ -2,17 +2,11 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, lacks, starts, tree};
 
 const ID: &str = "33333333-3333-4444-8555-666666666666";
-
-fn log_path(home: &Home) -> String {
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    format!(".claude/projects/{folder}/{ID}.jsonl")
-}
 
 /// A session in which something is decided, with a secret in it.
 fn session(home: &Home) -> std::path::PathBuf {
@@ -34,19 +28,7 @@ fn session(home: &Home) -> std::path::PathBuf {
             "The staging key is AKIAIOSFODNN7EXAMPLE1 and it works.\\n\\nKept the window.",
         ),
     ];
-    let mut text = String::new();
-    for (number, (role, words)) in said.iter().enumerate() {
-        let record = json!({
-            "type": role,
-            "uuid": format!("u{number}"),
-            "sessionId": ID,
-            "timestamp": format!("2026-02-03T10:0{number}:00Z"),
-            "cwd": home.project(),
-            "message": { "role": role, "content": words },
-        });
-        text += &format!("{record}\n");
-    }
-    home.file(&log_path(home), text)
+    home.claude_log(ID, &said)
 }
 
 /// A home with a session and a store with an index.
@@ -101,25 +83,23 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     let before = files(&home);
     let cited = format!("claude-code:{ID}#L2");
     let shown = home.ok(&["promote", &cited, "--dry-run"]);
-    assert!(
-        shown.contains("+> The root cause is a race in rotate()"),
-        "{shown}"
+    has(
+        &shown,
+        ["+> The root cause is a race in rotate()", "MEMORY.md"],
     );
-    assert!(shown.contains("MEMORY.md"), "{shown}");
     assert_eq!(files(&home), before, "nothing is written");
     let done = json_of(&home, &["promote", &cited, "--name", "Rotation race"]);
     let grip = done["grips"][0].as_str().expect("a grip");
     assert_eq!(done["path"], "rotation_race.md");
     let text = home.read("project/.memory/rotation_race.md");
-    assert!(
-        text.starts_with("---\nname: Rotation race\ndescription: "),
-        "{text}"
+    starts(&text, "---\nname: Rotation race\ndescription: ");
+    has(
+        &text,
+        ["\ntype: project\n", &format!("<!-- {grip} {cited} ")],
     );
-    assert!(text.contains("\ntype: project\n"), "{text}");
-    assert!(text.contains(&format!("<!-- {grip} {cited} ")), "{text}");
-    assert!(
-        home.read("project/.memory/MEMORY.md")
-            .contains("(rotation_race.md)")
+    has(
+        home.read("project/.memory/MEMORY.md"),
+        ["(rotation_race.md)"],
     );
 
     let found = json_of(&home, &["recall", "race in rotate", "--scope", "detail"]);
@@ -127,10 +107,7 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     assert!(!hits.is_empty());
     for hit in hits {
         let words = hit["text"].as_str().expect("text");
-        assert!(
-            !words.contains("grip:") && !words.contains("<!--"),
-            "{words}"
-        );
+        lacks(words, ["grip:", "<!--"]);
     }
     assert_eq!(hits[0]["file_path"], "rotation_race.md");
     let by_grip = home.run(&["recall", &format!("\"{cited}\""), "--scope", "detail"]);
@@ -144,13 +121,12 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
         "read",
         expanded["grip"]["citation"].as_str().expect("a citation"),
     ]);
-    assert!(read.contains("race in rotate()"), "{read}");
+    has(&read, ["race in rotate()"]);
 
     fs::remove_file(&log).expect("the log is deleted");
     fs::remove_dir_all(home.path().join(".cache")).ok();
     let shown = home.ok(&["grip", grip]);
-    assert!(shown.contains("race in rotate()"), "{shown}");
-    assert!(shown.contains("The log is gone"), "{shown}");
+    has(&shown, ["race in rotate()", "The log is gone"]);
 
     home.ok(&["undo"]);
     assert_eq!(files(&home), before, "one undo takes all of it back");
@@ -163,8 +139,7 @@ fn a_bullet_of_the_timeline_is_promoted_by_its_grip() {
     let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
     home.ok(&["promote", grip, "--name", "From a bullet"]);
     let text = home.read("project/.memory/from_a_bullet.md");
-    assert!(text.contains("race in rotate()"), "{text}");
-    assert!(text.contains(&format!("<!-- {grip} ")), "{text}");
+    has(&text, ["race in rotate()", &format!("<!-- {grip} ")]);
     assert_eq!(json_of(&home, &["grip", grip])["state"], "current");
 }
 
@@ -174,8 +149,8 @@ fn secrets_are_masked_and_a_range_is_quoted_without_what_tools_did() {
     let cited = format!("claude-code:{ID}#L3-4");
     home.ok(&["promote", &cited, "--name", "Window"]);
     let text = home.read("project/.memory/window.md");
-    assert!(!text.contains("AKIAIOSFODNN7EXAMPLE1"), "{text}");
-    assert!(text.contains("> never revoke the family"), "{text}");
+    lacks(&text, ["AKIAIOSFODNN7EXAMPLE1"]);
+    has(&text, ["> never revoke the family"]);
     assert!(
         text.contains("\ntype: feedback\n"),
         "a wish of the user: {text}"
@@ -198,11 +173,11 @@ fn the_text_may_be_rewritten_and_the_grip_stays() {
     let done = json_of(&home, &args);
     let grip = done["grips"][0].as_str().expect("a grip");
     let text = home.read("project/.memory/own_words.md");
-    assert!(text.contains("\nKeep two tabs apart.\n"), "{text}");
-    assert!(!text.contains("> The root cause"), "{text}");
+    has(&text, ["\nKeep two tabs apart.\n"]);
+    lacks(&text, ["> The root cause"]);
     fs::remove_file(log).expect("the log is deleted");
     fs::remove_dir_all(home.path().join(".cache")).ok();
-    assert!(home.ok(&["grip", grip]).contains("race in rotate()"));
+    has(home.ok(&["grip", grip]), ["race in rotate()"]);
 }
 
 #[test]
@@ -216,25 +191,17 @@ fn what_cannot_be_promoted_is_told_and_nothing_is_written() {
     ] {
         let run = home.run(&args);
         assert_eq!(run.code, 2, "{args:?}");
-        assert!(run.err.contains(words), "{}", run.err);
+        has(&run.err, [words]);
     }
     let whole = format!("claude-code:{ID}");
-    assert!(
-        home.run(&["promote", &whole])
-            .err
-            .contains("name its lines")
-    );
+    has(&home.run(&["promote", &whole]).err, ["name its lines"]);
     let beyond = format!("claude-code:{ID}#L99");
     assert_eq!(home.run(&["promote", &beyond]).code, 2);
     let cited = format!("claude-code:{ID}#L2");
     let wrong = home.run(&["promote", &cited, "--type", "episodic"]);
-    assert!(
-        wrong.err.contains("user, feedback, project, reference"),
-        "{}",
-        wrong.err
-    );
+    has(&wrong.err, ["user, feedback, project, reference"]);
     let taken = home.run(&["promote", &cited, "--name", "Tea"]);
-    assert!(taken.err.contains("exists already"), "{}", taken.err);
+    has(&taken.err, ["exists already"]);
     assert_eq!(files(&home), before);
 }
 
@@ -266,11 +233,10 @@ fn each_layout_takes_a_promoted_memory_in_its_own_form() {
             &["promote", &cited, "--store", store, "--name", "Race"],
         );
         let text = home.read(&format!("{root}/{path}"));
-        assert!(text.contains(contains), "{text}");
-        assert!(text.contains("> The root cause"), "{text}");
+        has(&text, [contains, "> The root cause"]);
         let grip = done["grips"][0].as_str().expect("a grip");
         fs::remove_file(log).expect("the log is deleted");
         let shown = home.ok(&["grip", grip, "--store", store]);
-        assert!(shown.contains("The log is gone"), "{shown}");
+        has(&shown, ["The log is gone"]);
     }
 }

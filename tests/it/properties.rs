@@ -8,59 +8,13 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use tome::core::Error;
-use tome::core::change::history::History;
-use tome::core::change::{Author, ChangeContext, ChangeRequest, Direction, commit, plan, replay};
+use tome::core::change::{ChangeRequest, Direction, commit, replay};
 use tome::core::memory::layout::{Fields, Layout, Matching, Patch};
-use tome::core::memory::store::Store;
-use tome::core::text::time::Moment;
 
+use crate::store::{TestStore, author, change_context};
 use crate::support::tree;
 
-struct TestStore {
-    dir: tempfile::TempDir,
-    layout: Layout,
-}
-
 impl TestStore {
-    fn new(layout: Layout) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        fs::create_dir(dir.path().join("store")).expect("a folder");
-        Self { dir, layout }
-    }
-
-    fn root(&self) -> std::path::PathBuf {
-        self.dir.path().join("store")
-    }
-
-    fn store(&self) -> Store {
-        Store::open("s", &self.root(), Some(self.layout)).expect("opens")
-    }
-
-    fn history(&self) -> History {
-        History::open(&self.dir.path().join("history"))
-    }
-
-    fn change_context(&self) -> ChangeContext {
-        ChangeContext {
-            moment: Moment {
-                time: jiff::Timestamp::now(),
-                today: jiff::civil::date(2026, 11, 15),
-            },
-            expected: None,
-        }
-    }
-
-    /// Makes a change; `false` if it was refused or changed nothing.
-    fn make(&self, request: &ChangeRequest) -> Result<bool, Error> {
-        let context = self.change_context();
-        let change = plan(&self.store(), request, &context)?;
-        if change.is_empty() {
-            return Ok(false);
-        }
-        commit(&self.history(), &change, &author(), &context.moment)?;
-        Ok(true)
-    }
-
     fn replay_last(&self, direction: Direction) -> bool {
         let history = self.history();
         let root = self.store().root().path().to_owned();
@@ -72,17 +26,10 @@ impl TestStore {
         let Some(record) = record.expect("readable") else {
             return false;
         };
-        let moment = self.change_context().moment;
+        let moment = change_context().moment;
         let change = replay(&history, &record, direction, &moment).expect("fits");
         commit(&history, &change, &author(), &moment).expect("made");
         true
-    }
-}
-
-fn author() -> Author {
-    Author {
-        who: "test".to_owned(),
-        door: "test".to_owned(),
     }
 }
 
@@ -154,7 +101,7 @@ proptest! {
         let seen = store.read(path).expect("reads");
         prop_assert_eq!(&seen.bytes, text.as_bytes());
         let text = String::from_utf8(seen.bytes).expect("text");
-        let made = bench.make(&ChangeRequest::Edit { path: path.to_owned(), text }).expect("saves");
+        let made = bench.try_make(&ChangeRequest::Edit { path: path.to_owned(), text }).expect("saves");
         prop_assert!(!made);
         prop_assert_eq!(tree(&bench.root()), before);
     }
@@ -170,7 +117,7 @@ proptest! {
         fs::write(&file, &bytes).expect("a file");
         bench.store().list().expect("lists");
         let patch = ChangeRequest::Patch { path: path.to_owned(), patches: vec![Patch { old: "a".to_owned(), new: "b".to_owned() }], matching: Matching::Unique };
-        let refused = matches!(bench.make(&patch), Err(Error::NotText { .. }));
+        let refused = matches!(bench.try_make(&patch), Err(Error::NotText { .. }));
         prop_assert!(refused);
         prop_assert_eq!(fs::read(&file).expect("there"), bytes);
     }
@@ -193,7 +140,7 @@ proptest! {
         let before = tree(&bench.root());
         let old = text[start..end].to_owned();
         let request = ChangeRequest::Patch { path: path.to_owned(), patches: vec![Patch { old: old.clone(), new: new.clone() }], matching: Matching::First };
-        match bench.make(&request) {
+        match bench.try_make(&request) {
             Ok(true) => {
                 let found = text.find(&old).expect("there");
                 // New lines get the line ending of the file if it has only one kind.
@@ -274,7 +221,7 @@ proptest! {
         }
         let mut states: Vec<BTreeMap<String, Vec<u8>>> = vec![tree(&bench.root())];
         for request in &wishes {
-            if bench.make(request).unwrap_or(false) {
+            if bench.try_make(request).unwrap_or(false) {
                 states.push(tree(&bench.root()));
             } else {
                 prop_assert_eq!(Some(&tree(&bench.root())), states.last(), "refused, so unchanged");

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::mcp::{Client, quotation};
-use crate::support::Home;
+use crate::support::{Home, has};
 
 /// So many days ago, at nine.
 fn moment(days: i64) -> jiff::Zoned {
@@ -129,11 +129,9 @@ fn what_were_we_talking_about_last_week() {
             .as_str()
             .is_some_and(|title| !title.is_empty())
     );
-    assert!(
-        segment["node"]["bullets"]
-            .to_string()
-            .contains("partitioned by month"),
-        "{segment}"
+    has(
+        segment["node"]["bullets"].to_string(),
+        ["partitioned by month"],
     );
 }
 
@@ -187,7 +185,7 @@ fn what_was_decided_two_weeks_ago_is_found_by_its_time() {
         let events = events.as_array().expect("events");
         assert_eq!(events.len(), 2, "{events:?}");
         let decision = events[1]["text"].as_str().expect("text");
-        assert!(decision.contains("RS256 instead of HS256"), "{decision}");
+        has(decision, ["RS256 instead of HS256"]);
         assert_eq!(events[1]["agent"], "claude-code");
     }
 }

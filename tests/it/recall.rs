@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, has, lacks, starts};
 
 fn session(home: &Home) -> String {
     home.file(
@@ -59,7 +59,7 @@ fn tool_text_is_searched_when_the_words_do_not_give_enough() {
     let home = Home::new();
     let store = session(&home);
     let out = home.ok(&["recall", "--store", &store, "hidden_needle"]);
-    assert!(out.contains("Citation: messages.jsonl#L5\n"), "{out}");
+    has(&out, ["Citation: messages.jsonl#L5\n"]);
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn wrong_arguments_are_named_with_what_is_allowed() {
         output.err
     };
     assert_eq!(output(&[" "]), "tome: query parameter is required\n");
-    assert!(output(&["x", "--scope", "some"]).contains("all, detail, messages"));
-    assert!(output(&["x", "--limit", "-1"]).contains("-1 is not in 0..=100000"));
+    has(output(&["x", "--scope", "some"]), ["all, detail, messages"]);
+    has(output(&["x", "--limit", "-1"]), ["-1 is not in 0..=100000"]);
     let odd = home.run(&["find", "--store", &store, "x role:boss"]);
     assert_eq!(
         (odd.code, odd.err.as_str()),
@@ -129,13 +129,11 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         line("/elsewhere", "theirs"),
     );
     let out = home.ok(&["recall", "pelican"]);
-    assert!(
-        out.contains("ours pelican") && !out.contains("theirs"),
-        "{out}"
-    );
-    assert!(
-        out.contains("Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"),
-        "{out}"
+    has(&out, ["ours pelican"]);
+    lacks(&out, ["theirs"]);
+    has(
+        &out,
+        ["Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"],
     );
     // A citation opens the message; one of another project only on request.
     assert_eq!(
@@ -147,15 +145,9 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
     );
     let theirs = "claude-code:22222222-2222-2222-2222-222222222222#L1";
     assert_eq!(home.run(&["read", theirs]).code, 2);
-    assert!(
-        home.ok(&["read", "--all", theirs])
-            .contains("theirs pelican")
-    );
-    assert!(
-        home.ok(&["recall", "--all", "pelican"])
-            .contains("theirs pelican")
-    );
-    assert!(home.ok(&["find", "plcn"]).contains("ours pelican"));
+    has(home.ok(&["read", "--all", theirs]), ["theirs pelican"]);
+    has(home.ok(&["recall", "--all", "pelican"]), ["theirs pelican"]);
+    has(home.ok(&["find", "plcn"]), ["ours pelican"]);
 }
 
 #[test]
@@ -177,11 +169,8 @@ fn a_deleted_or_spoilt_cache_changes_no_answer() {
     std::fs::write(&cache, b"in the way").expect("written");
     let without = home.run(&["recall", "--store", &store, "how does authentication work"]);
     assert_eq!((without.code, without.out), (0, before));
-    assert!(
-        without.err.starts_with("tome: warning: ") && without.err.contains("read anew"),
-        "{}",
-        without.err
-    );
+    starts(&without.err, "tome: warning: ");
+    has(&without.err, ["read anew"]);
 }
 
 #[test]
@@ -288,5 +277,5 @@ fn the_limit_is_that_of_the_settings_where_none_is_given() {
     assert_eq!(count(&[], Some("2")), Some(2));
     let mut client = crate::mcp::Client::start(&home, &[]);
     let told = client.ok("recall_memory", serde_json::json!({ "query": "zebra" }));
-    assert!(told.starts_with("Found 4 "), "{told}");
+    starts(&told, "Found 4 ");
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, tree};
+use crate::support::{Home, has, starts, tree};
 
 const SESSION: &str = "aaaa1111-2222-4333-8444-555555555555";
 
@@ -33,22 +33,9 @@ fn write_as_agent(home: &Home, text: &str) {
 fn change_as_agent(home: &Home, text: &str, (tool, mut input): (&str, Value)) {
     let file = home.file("project/.memory/deploy.md", text);
     input["file_path"] = json!(file);
-    let cwd = home.project();
-    let record = |kind: &str, uuid: &str, content: Value| {
-        json!({ "type": kind, "uuid": uuid, "timestamp": "2026-02-11T10:01:05Z", "cwd": cwd,
-            "sessionId": SESSION, "message": { "role": kind, "content": content } })
-        .to_string()
-    };
-    let lines = [
-        record("user", "u1", json!("we deploy on Tuesdays now")),
-        record(
-            "assistant",
-            "u2",
-            json!([{ "type": "tool_use", "id": "t1", "name": tool, "input": input }]),
-        ),
-    ];
-    let log = format!(".claude/projects/-p/{SESSION}.jsonl");
-    home.file(&log, lines.join("\n") + "\n");
+    let call = json!([{ "type": "tool_use", "id": "t1", "name": tool, "input": input }]);
+    let said = json!("we deploy on Tuesdays now");
+    home.claude_log(SESSION, &[("user", said), ("assistant", call)]);
 }
 
 fn items(home: &Home) -> Vec<Value> {
@@ -121,14 +108,12 @@ fn why_names_the_message_and_the_words_before_it() {
     // For people: a line, a whole memory, a session.
     let cited = format!("claude-code:{SESSION}#L2");
     let shown = home.ok(&["why", "deploy.md#L8"]);
-    assert!(shown.starts_with(&format!("line 8: {cited}")), "{shown}");
+    starts(&shown, &format!("line 8: {cited}"));
     let words = format!("you had said: we deploy on Tuesdays now\n  claude-code:{SESSION}#L1\n");
-    assert!(shown.contains(&words), "{shown}");
+    has(&shown, [&words]);
     let shown = home.ok(&["why", "deploy.md"]);
-    assert!(
-        shown.starts_with(&cited) && shown.contains(&words),
-        "{shown}"
-    );
+    starts(&shown, &cited);
+    has(&shown, [&words]);
     let shown = home.ok(&["why", "--session", "aaaa"]);
     let touched = format!("write  ~/project/.memory/deploy.md  {cited}\n");
     assert_eq!(shown, touched);
@@ -144,10 +129,8 @@ fn why_names_the_message_and_the_words_before_it() {
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     assert_eq!(answer["changes"][0]["change"]["who"], "outside");
     let shown = home.ok(&["why", "deploy.md#L8"]);
-    assert!(
-        shown.starts_with("line 8: ") && shown.contains("(outside"),
-        "{shown}"
-    );
+    starts(&shown, "line 8: ");
+    has(&shown, ["(outside"]);
 }
 
 /// Writes the log of a session of Claude Code with these calls of `Edit` and `Write` on a memory: the
@@ -277,13 +260,8 @@ fn a_hook_knows_the_session_without_a_log() {
     assert_eq!(found[0]["author"]["session"], "s7");
     // The log of the session names the message, that of another one does not.
     for (session, citation) in [("s6", Value::Null), ("s7", json!("claude-code:s7#L1"))] {
-        let call = json!({ "type": "assistant", "uuid": session, "sessionId": session, "cwd": home.project(),
-            "message": { "role": "assistant", "content": [{ "type": "tool_use", "id": "t", "name": "Edit",
-                "input": { "file_path": file, "old_string": "", "new_string": "More and more" } }] } });
-        home.file(
-            &format!(".claude/projects/-p/{session}.jsonl"),
-            format!("{call}\n"),
-        );
+        let call = json!([{ "type": "tool_use", "id": "t", "name": "Edit", "input": input }]);
+        home.claude_log(session, &[("assistant", call)]);
         assert_eq!(items(&home)[0]["author"]["citation"], citation, "{session}");
     }
 }
@@ -293,10 +271,7 @@ fn an_id_that_names_nothing_is_an_error_that_says_what_to_do() {
     let home = seen_home();
     let output = home.run(&["review", "--accept", "nosuch"]);
     assert_eq!(output.code, 2);
-    assert!(
-        output.err.contains("nosuch") && output.err.contains("tome review"),
-        "{output:?}"
-    );
+    has(&output.err, ["nosuch", "tome review"]);
     assert_eq!(home.ok(&["review", "--accept", "all"]), "");
 }
 
@@ -331,13 +306,13 @@ fn an_acceptance_is_undone_and_survives_a_kill() {
     let home = seen_home();
     write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
     let found = items(&home);
-    assert!(
-        home.ok(&["review", "--accept", "all"])
-            .contains("Accepted: deploy.md")
+    has(
+        home.ok(&["review", "--accept", "all"]),
+        ["Accepted: deploy.md"],
     );
-    assert!(home.ok(&["undo"]).contains("Undone: Accepted: deploy.md"));
+    has(home.ok(&["undo"]), ["Undone: Accepted: deploy.md"]);
     assert_eq!(items(&home), found);
-    assert!(home.ok(&["redo"]).contains("Redone: Accepted"));
+    has(home.ok(&["redo"]), ["Redone: Accepted"]);
     assert_eq!(items(&home), Vec::<Value>::new());
     home.ok(&["undo"]);
     // What was written just now is looked at once more when it is older, which is a step, too.
@@ -350,7 +325,7 @@ fn an_acceptance_is_undone_and_survives_a_kill() {
         assert_eq!(items(&home).len(), left, "step {step}");
     }
     let shown = home.ok(&["history", "--json"]);
-    assert!(shown.contains("\"accept\""), "{shown}");
+    has(&shown, ["\"accept\""]);
 }
 
 #[test]
@@ -390,9 +365,9 @@ fn what_gemini_proposes_is_accepted_or_removed() {
     assert_eq!(found[0]["author"]["agent"], "gemini");
     let id = found[0]["id"].as_str().expect("an id");
     home.ok(&["review", "--accept", id]);
-    assert!(
-        home.read(&format!("{memory}/MEMORY.md"))
-            .contains("- one\n- two\n")
+    has(
+        home.read(&format!("{memory}/MEMORY.md")),
+        ["- one\n- two\n"],
     );
     assert!(!home.path().join(&inbox).exists());
     assert_eq!(home.run(&["review", "--count"]).out, "0\n");

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
+use crate::support::ends;
+
 /// A source file.
 struct Source {
     /// Its path below `src`.
@@ -193,7 +195,7 @@ fn a_file_is_read_up_to_the_tests_at_its_end_and_imports_are_understood() {
         .to_owned(),
         is_test: false,
     };
-    assert!(source.body().ends_with("g();\n}\n\n"), "{}", source.body());
+    ends(source.body(), "g();\n}\n\n");
     let named: Vec<String> = source.named().iter().map(|path| path.join("::")).collect();
     assert_eq!(
         named,

@@ -1,6 +1,6 @@
 //! Finding by meaning, with a model of few words that is made here.
 
-use crate::support::Home;
+use crate::support::{Home, has};
 
 const STORE: &str = "s/1";
 
@@ -48,10 +48,10 @@ fn without_a_model_it_is_said_how_to_have_one_and_teleport_answers_by_words() {
         let told = home.run(args);
         assert_eq!((told.code, told.out.as_str()), (2, ""), "{args:?}");
         assert_eq!(told.err.lines().count(), 1, "{}", told.err);
-        assert!(told.err.contains("[timeline]"), "{}", told.err);
+        has(&told.err, ["[timeline]"]);
     }
     let found = home.run(&["--store", &store, "teleport", "mutex"]);
-    assert!(found.out.contains("mutex"), "{found:?}");
+    has(&found.out, ["mutex"]);
     assert_eq!((found.code, found.err.as_str()), (0, ""));
 }
 
@@ -67,12 +67,12 @@ fn a_build_without_it_says_how_to_have_it() {
     ] {
         let told = home.run(args);
         assert_eq!(told.code, 2, "{args:?}");
-        assert!(told.err.contains("--features semantic"), "{}", told.err);
+        has(&told.err, ["--features semantic"]);
     }
     let found = home.run(&["--store", &store, "teleport", "mutex"]);
     assert_eq!(found.code, 0);
-    assert!(found.out.contains("mutex"), "{found:?}");
-    assert!(found.err.contains("by words only"), "{}", found.err);
+    has(&found.out, ["mutex"]);
+    has(&found.err, ["by words only"]);
 }
 
 #[cfg(feature = "semantic")]
@@ -136,10 +136,15 @@ mod with_models {
         assert_eq!(home.run(&["--store", &store, "recall", "lock"]).code, 1);
         let (ran, cited) = recall(&home, &store, "lock");
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-        assert!(cited.contains(&"detail/held.md#L1".to_owned()), "{cited:?}");
-        assert!(cited.contains(&"messages.jsonl#L2".to_owned()), "{cited:?}");
+        has(
+            &cited,
+            [
+                &"detail/held.md#L1".to_owned(),
+                &"messages.jsonl#L2".to_owned(),
+            ],
+        );
         let found = home.ok(&["--store", &store, "teleport", "lock"]);
-        assert!(found.contains("mutex"), "{found}");
+        has(&found, ["mutex"]);
         let few = home.run(&["--store", &store, "topics"]);
         assert_eq!(
             (few.code, few.out.as_str()),
@@ -152,8 +157,6 @@ mod with_models {
     fn a_question_of_an_agent_leads_there_too() {
         let home = Home::new();
         model(&home, &GROUPS);
-        let folder = home.project().display().to_string();
-        let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let said = [
             ("user", "please find out why the history hangs"),
             (
@@ -161,16 +164,7 @@ mod with_models {
                 "The root cause is a mutex that nobody releases.",
             ),
         ];
-        let lines = said.iter().enumerate().map(|(at, (role, words))| {
-            let record = json!({
-                "type": role, "uuid": format!("u{at}"), "sessionId": "s",
-                "timestamp": format!("2026-02-03T10:0{at}:00Z"), "cwd": home.project(),
-                "message": { "role": role, "content": words },
-            });
-            format!("{record}\n")
-        });
-        let log = format!(".claude/projects/{folder}/s.jsonl");
-        home.file(&log, lines.collect::<String>());
+        home.claude_log("s", &said);
         let mut client = Client::start(&home, &[]);
         let mut led = |query: &str| {
             let arguments = json!({ "query": query });
@@ -178,12 +172,11 @@ mod with_models {
             client.ask("tools/call", params).to_string()
         };
         let found = led("lock");
-        assert!(found.contains("nobody releases"), "{found}");
-        assert!(!found.contains("by words only"), "{found}");
+        has(&found, ["nobody releases"]);
+        crate::support::lacks(&found, ["by words only"]);
         fs::remove_dir_all(home.path().join("model")).expect("removed");
         let found = led("mutex");
-        assert!(found.contains("nobody releases"), "{found}");
-        assert!(found.contains("by words only"), "{found}");
+        has(&found, ["nobody releases", "by words only"]);
     }
 
     #[test]
@@ -197,13 +190,13 @@ mod with_models {
         fs::write(&vectors, &bytes[..bytes.len() / 2]).expect("cut");
         let (ran, cited) = recall(&home, &store, "lock");
         assert_eq!(cited, whole);
-        assert!(ran.err.contains("was damaged"), "{}", ran.err);
+        has(&ran.err, ["was damaged"]);
         assert_eq!(recall(&home, &store, "lock").0.err, "");
 
         model(&home, &["lock mutex cat", "quick fast", "owl"]);
         let (ran, cited) = recall(&home, &store, "lock");
         assert_eq!(cited, whole);
-        assert!(ran.err.contains("another one"), "{}", ran.err);
+        has(&ran.err, ["another one"]);
         assert_eq!(recall(&home, &store, "lock").0.err, "");
 
         // A table with fewer rows than the tokenizer has words.
@@ -217,16 +210,16 @@ mod with_models {
             let (ran, cited) = recall(&home, &store, "mutex");
             assert_eq!(ran.code, 0, "{ran:?}");
             assert_eq!(cited.len(), 2, "{cited:?}");
-            assert!(!ran.err.contains("panicked"), "{}", ran.err);
+            crate::support::lacks(&ran.err, ["panicked"]);
         }
         fs::remove_dir_all(home.path().join("model")).expect("removed");
         let (ran, cited) = recall(&home, &store, "mutex");
         assert_eq!((ran.code, cited.len()), (0, 2));
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-        assert!(ran.err.contains("by words only"), "{}", ran.err);
+        has(&ran.err, ["by words only"]);
         let found = home.run(&["--store", &store, "teleport", "mutex"]);
         assert_eq!(found.code, 0);
-        assert!(found.err.contains("by words only"), "{}", found.err);
+        has(&found.err, ["by words only"]);
         assert_eq!(home.run(&["--store", &store, "topics"]).code, 2);
     }
 }

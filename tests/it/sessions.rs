@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, has, lacks, starts};
 
 const FIRST: &str = "11111111-2222-4333-8444-555555555555";
 const FORK: &str = "22222222-2222-4333-8444-555555555555";
@@ -119,9 +119,9 @@ fn a_call_names_its_tool_its_time_and_the_log_of_its_subagent_in_every_form() {
         assert!(plain.contains(part), "{part:?} in {plain}");
     }
     let markdown = home.ok(&["log", FIRST, "--tools", "--markdown"]);
-    assert!(markdown.contains("`◂ Task (log agent-a1)`"), "{markdown}");
+    has(&markdown, ["`◂ Task (log agent-a1)`"]);
     let task = home.ok(&["log", "agent-a1"]);
-    assert!(task.starts_with("agent  2026-02-11"), "{task}");
+    starts(&task, "agent  2026-02-11");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_log_that_is_not_understood_is_named_by_logs_and_by_doctor() {
             let lines: Vec<&str> = told.lines().filter(|line| line.contains(name)).collect();
             assert_eq!(lines.len(), 1, "{name} in {told}");
         }
-        assert!(!told.contains(FIRST), "{told}");
+        lacks(told, [FIRST]);
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::support::{Home, tree};
+use crate::support::{Home, ends, has, lacks, starts, tree};
 
 const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "copilot"];
 
@@ -91,12 +91,7 @@ fn a_file_that_tome_did_not_write_is_refused() {
         for more in [&[][..], &["--remove"]] {
             let output = home.run(&[&["setup", agent], more].concat());
             assert_eq!(output.code, 2, "{output:?}");
-            assert!(
-                output
-                    .err
-                    .contains("tome did not write this file; move it away"),
-                "{output:?}"
-            );
+            has(&output.err, ["tome did not write this file; move it away"]);
         }
         assert_eq!(tree(&home.path()), before);
         // What tome wrote is tome's, even if nothing is known of it any more.
@@ -117,7 +112,7 @@ fn a_server_of_the_same_name_is_refused() {
     home.file(".gemini/settings.json", theirs);
     let output = home.run(&["setup", "gemini"]);
     assert_eq!(output.code, 2);
-    assert!(output.err.contains("does not start tome"), "{output:?}");
+    has(&output.err, ["does not start tome"]);
     home.ok(&["setup", "gemini", "--remove"]);
     assert_eq!(home.read(".gemini/settings.json"), theirs);
 }
@@ -151,7 +146,7 @@ fn flags_that_do_nothing_are_refused() {
     for flags in [&["--all"][..], &["--store", "./x"]] {
         let output = home.run(&[&["setup", "codex"], flags].concat());
         assert_eq!(output.code, 2);
-        assert!(output.err.contains("do nothing here"), "{output:?}");
+        has(&output.err, ["do nothing here"]);
     }
 }
 
@@ -163,8 +158,13 @@ fn a_diff_that_is_piped_has_the_ends_of_lines_as_they_are() {
         "{\r\n  \"a\": \"x\u{2028}y\"\r\n}\r\n",
     );
     let shown = home.ok(&["setup", "gemini", "--dry-run"]);
-    assert!(shown.contains("-  \"a\": \"x\u{2028}y\"\r\n"), "{shown:?}");
-    assert!(shown.contains("+  \"a\": \"x\u{2028}y\",\r\n"), "{shown:?}");
+    has(
+        &shown,
+        [
+            "-  \"a\": \"x\u{2028}y\"\r\n",
+            "+  \"a\": \"x\u{2028}y\",\r\n",
+        ],
+    );
 }
 
 /// Claude Code's own command registers the server, and removes it.
@@ -183,18 +183,12 @@ fn claude_codes_server_comes_and_goes_by_its_own_command() {
         home.read("called")
     };
     let called = run(&["setup", "claude"]);
-    assert!(
-        called.starts_with("mcp add --scope user tome -- "),
-        "{called}"
-    );
+    starts(&called, "mcp add --scope user tome -- ");
     let state = "{\"mcpServers\": {\"tome\": {\"command\": \"tome\", \"args\": [\"mcp\"]}}}";
     home.file(".claude.json", state);
     assert_eq!(run(&["setup", "claude"]), called, "it is there already");
     let called = run(&["setup", "claude", "--remove"]);
-    assert!(
-        called.ends_with("mcp remove --scope user tome\n"),
-        "{called}"
-    );
+    ends(&called, "mcp remove --scope user tome\n");
     assert_eq!(home.read(".claude.json"), state, "never written");
 }
 
@@ -211,7 +205,7 @@ fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
         .env("PATH", &path)
         .output();
     let err = String::from_utf8(output.expect("runs").stderr).expect("text");
-    assert!(err.contains("run it yourself: claude mcp add"), "{err}");
+    has(&err, ["run it yourself: claude mcp add"]);
     assert!(since.elapsed().as_secs() < 30, "{:?}", since.elapsed());
 }
 
@@ -281,15 +275,12 @@ fn what_is_registered_is_what_the_agent_reads() {
     let home = Home::new();
     home.file(".claude/settings.json", "{}");
     let dry = home.ok(&["setup", "claude-code", "--dry-run"]);
-    assert!(dry.contains("+  \"hooks\": {"), "{dry}");
+    has(&dry, ["+  \"hooks\": {"]);
     assert_eq!(home.read(".claude/settings.json"), "{}");
     let output = home.run(&["setup", "claude-code"]);
-    assert!(
-        output.out.contains("+  \"hooks\": {")
-            && output
-                .out
-                .contains("$ claude mcp add --scope user tome -- "),
-        "{output:?}"
+    has(
+        &output.out,
+        ["+  \"hooks\": {", "$ claude mcp add --scope user tome -- "],
     );
     let settings: Value = serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
     let hooks = settings["hooks"].as_object().expect("hooks");
@@ -298,7 +289,7 @@ fn what_is_registered_is_what_the_agent_reads() {
         let command = groups[0]["hooks"][0]["command"]
             .as_str()
             .expect("a command");
-        assert!(command.contains("hook claude-code"), "{command}");
+        has(command, ["hook claude-code"]);
     }
     assert!(!home.path().join(".claude.json").exists());
     home.ok(&["setup", "claude-code", "--project"]);
@@ -307,25 +298,19 @@ fn what_is_registered_is_what_the_agent_reads() {
         servers["mcpServers"]["tome"]["args"],
         serde_json::json!(["mcp"])
     );
-    assert!(
-        home.read("project/.claude/settings.json")
-            .contains("SessionStart")
-    );
+    has(home.read("project/.claude/settings.json"), ["SessionStart"]);
     home.ok(&["setup", "codex"]);
-    assert!(
-        home.read(".codex/config.toml")
-            .contains("[mcp_servers.tome]")
-    );
-    assert!(home.read(".codex/hooks.json").contains("hook codex"));
+    has(home.read(".codex/config.toml"), ["[mcp_servers.tome]"]);
+    has(home.read(".codex/hooks.json"), ["hook codex"]);
     home.ok(&["setup", "copilot"]);
-    assert!(
-        home.read(".copilot/hooks/tome.json")
-            .contains("hook copilot --event postToolUse")
+    has(
+        home.read(".copilot/hooks/tome.json"),
+        ["hook copilot --event postToolUse"],
     );
     home.ok(&["setup", "opencode"]);
-    assert!(
-        home.read(".config/opencode/plugins/tome.js")
-            .contains("\"hook\", \"opencode\"")
+    has(
+        home.read(".config/opencode/plugins/tome.js"),
+        ["\"hook\", \"opencode\""],
     );
 }
 
@@ -371,7 +356,7 @@ fn no_agent_waits_long_for_a_hook() {
         .replace("\"timeout\": 2", "\"timeout\": 5");
     home.file(".codex/hooks.json", &old);
     home.ok(&["setup", "codex"]);
-    assert!(!home.read(".codex/hooks.json").contains("\"timeout\": 5"));
+    lacks(home.read(".codex/hooks.json"), ["\"timeout\": 5"]);
 }
 
 #[test]
@@ -382,10 +367,7 @@ fn a_link_to_settings_that_do_not_exist_yet_stays_a_link() {
     std::os::unix::fs::symlink("../dotfiles/claude/settings.json", &link).expect("a link");
     home.ok(&["setup", "claude-code"]);
     assert!(link.is_symlink());
-    assert!(
-        home.read("dotfiles/claude/settings.json")
-            .contains("SessionStart")
-    );
+    has(home.read("dotfiles/claude/settings.json"), ["SessionStart"]);
     home.ok(&["setup", "claude-code", "--remove"]);
     assert!(link.is_symlink());
     assert!(
@@ -441,11 +423,7 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
         home.file(".claude/settings.json", edited);
         let removed = plan(&dirs, request(SetupMode::Remove)).expect("planned");
         carry_out(&dirs, &removed, SetupMode::Remove).expect("written");
-        assert!(
-            !home
-                .read(".claude/settings.json")
-                .contains("hook claude-code")
-        );
+        lacks(home.read(".claude/settings.json"), ["hook claude-code"]);
     }
 }
 
@@ -455,11 +433,9 @@ fn a_file_that_is_no_json_is_left_as_it_is() {
     home.file(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
     let output = home.run(&["setup", "claude-code"]);
     assert_eq!(output.code, 2);
-    assert!(
-        output
-            .err
-            .contains("settings.json:2: Expected comma; the file is left as it is"),
-        "{output:?}"
+    has(
+        &output.err,
+        ["settings.json:2: Expected comma; the file is left as it is"],
     );
     assert_eq!(home.run(&["setup", "emacs"]).code, 2);
 }
@@ -505,7 +481,7 @@ fn a_link_that_appears_after_the_plan_is_not_written_through() {
         std::os::unix::fs::symlink(target, &at).expect("a link");
         let before = tree(&outside);
         let error = carry_out(&dirs, &planned, SetupMode::Install).expect_err("refused");
-        assert!(error.to_string().contains("outside the project"), "{error}");
+        has(error.to_string(), ["outside the project"]);
         assert_eq!(tree(&outside), before);
     }
 }
@@ -524,14 +500,11 @@ fn the_plugin_is_whole() {
         assert!(value.is_object());
     }
     for file in ["skills/recall/SKILL.md", "skills/store/SKILL.md"] {
-        assert!(
-            home.read(&format!("plugin/{file}"))
-                .starts_with("---\nname: ")
-        );
+        starts(home.read(&format!("plugin/{file}")), "---\nname: ");
     }
-    assert!(
-        home.read("plugin/guides/memory-recall-guide.md")
-            .contains("Recalling")
+    has(
+        home.read("plugin/guides/memory-recall-guide.md"),
+        ["Recalling"],
     );
     home.ok(&["setup", "claude-code", "--plugin", "../plugin", "--remove"]);
     assert!(!home.path().join("plugin").exists());
@@ -543,10 +516,7 @@ fn a_plugin_touches_nothing_that_is_not_its_own() {
     home.file("mine.json", "{}");
     home.file("plugin/hooks/hooks.json", "mine");
     let output = home.run(&["setup", "claude-code", "--plugin", "../plugin"]);
-    assert!(
-        output.err.contains("tome did not write this file"),
-        "{output:?}"
-    );
+    has(&output.err, ["tome did not write this file"]);
     fs::remove_file(home.path().join("plugin/hooks/hooks.json")).expect("removed");
     let link = home.path().join("plugin/.mcp.json");
     std::os::unix::fs::symlink("../mine.json", link).expect("a link");

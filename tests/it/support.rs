@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tome::core::change::history::History;
 use tome::core::change::recover_interrupted;
 
@@ -207,6 +208,41 @@ impl Home {
         path
     }
 
+    /// The folder of the project in Claude Code's home, as a path below the home.
+    pub(crate) fn claude_folder(&self) -> String {
+        let project = self.project().display().to_string();
+        let slug = project.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        format!(".claude/projects/{slug}")
+    }
+
+    /// A message of a session in the project, as Claude Code logs it. Its number is its minute, too.
+    pub(crate) fn claude_record(
+        &self,
+        session: &str,
+        number: usize,
+        role: &str,
+        content: impl Into<Value>,
+    ) -> Value {
+        json!({
+            "type": role, "uuid": format!("{session}-{number}"), "sessionId": session,
+            "timestamp": format!("2026-02-03T10:{number:02}:00Z"), "cwd": self.project(),
+            "message": { "role": role, "content": content.into() },
+        })
+    }
+
+    /// Writes Claude Code's log of a session in the project: who says what.
+    pub(crate) fn claude_log<C>(&self, session: &str, said: &[(&str, C)]) -> PathBuf
+    where
+        C: Clone + Into<Value>,
+    {
+        let records = said.iter().enumerate().map(|(number, (role, content))| {
+            let record = self.claude_record(session, number, role, content.clone());
+            format!("{record}\n")
+        });
+        let path = format!("{}/{session}.jsonl", self.claude_folder());
+        self.file(&path, records.collect::<String>())
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
     }
@@ -291,4 +327,36 @@ pub(crate) fn report(line: &str) {
     std::io::stderr()
         .write_all(line.as_bytes())
         .expect("standard error is open");
+}
+
+/// Asserts that a text has all of these parts.
+#[track_caller]
+pub(crate) fn has<const N: usize>(text: impl AsRef<str>, parts: [&str; N]) {
+    let text = text.as_ref();
+    for part in parts {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+/// Asserts that a text has none of these parts.
+#[track_caller]
+pub(crate) fn lacks<const N: usize>(text: impl AsRef<str>, parts: [&str; N]) {
+    let text = text.as_ref();
+    for part in parts {
+        assert!(!text.contains(part), "{part:?} in\n{text}");
+    }
+}
+
+/// Asserts that a text starts with this.
+#[track_caller]
+pub(crate) fn starts(text: impl AsRef<str>, start: &str) {
+    let text = text.as_ref();
+    assert!(text.starts_with(start), "not {start:?} but\n{text}");
+}
+
+/// Asserts that a text ends with this.
+#[track_caller]
+pub(crate) fn ends(text: impl AsRef<str>, end: &str) {
+    let text = text.as_ref();
+    assert!(text.ends_with(end), "not {end:?} at the end of\n{text}");
 }

@@ -12,20 +12,24 @@ use tome::core::change::history::Author;
 use tome::core::change::recorded_edits;
 use tome::core::insight::review::{Item, Resolution, Selection, accept, plan_reverts, resolve};
 use tome::core::insight::sync::toggle;
-use tome::core::memory::config::IncomingMode::{Accept, Review};
+use tome::core::memory::config::IncomingMode::{self, Accept, Review};
 use tome::core::memory::config::Settings;
 use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 
-use crate::support::{Home, Paused, report};
+use crate::support::{Home, Paused, ends, has, lacks, report, starts};
+
+/// A remote, a machine that accepts what comes in, and another one.
+fn machines(other: IncomingMode) -> (Remote, Machine, Machine) {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Accept);
+    let two = Machine::new(&remote, "two", other);
+    (remote, one, two)
+}
 
 #[test]
 fn a_memory_travels_waits_for_review_and_is_undone() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Review),
-    );
+    let (remote, one, two) = machines(Review);
     one.write("a.md", "first\n");
     one.write("deep/b.md", "second\n");
     one.sync();
@@ -70,11 +74,7 @@ fn a_memory_travels_waits_for_review_and_is_undone() {
 
 #[test]
 fn what_is_rejected_is_shown_named_and_undone_without_own_notes() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Review),
-    );
+    let (_remote, one, two) = machines(Review);
     one.write("a.md", "first\n");
     one.sync();
     two.sync();
@@ -84,8 +84,8 @@ fn what_is_rejected_is_shown_named_and_undone_without_own_notes() {
     let planned = plan_reverts(&two.history, &[&store], &chosen, &two.moment()).expect("planned");
     assert_eq!(planned.message, "Rejected what one sent: a.md");
     let diff = planned.diff();
-    assert!(diff.starts_with("--- a/a.md\n+++ /dev/null\n"), "{diff}");
-    assert!(diff.ends_with("@@\n-first\n"), "{diff}");
+    starts(&diff, "--- a/a.md\n+++ /dev/null\n");
+    ends(&diff, "@@\n-first\n");
     two.reject();
     assert_eq!(two.items().len(), 0);
     let records = two.history.records().expect("reads");
@@ -103,16 +103,12 @@ fn nothing_is_shared_by_a_key_without_a_remote() {
     let store = Store::open("notes", folder.path(), Some(Layout::Index)).expect("a store");
     let told = toggle(&folder.path().join("sync"), &Settings::default(), &store);
     let told = told.expect_err("no remote").to_string();
-    assert!(told.contains("tome sync --init URL"), "{told}");
+    has(&told, ["tome sync --init URL"]);
 }
 
 #[test]
 fn both_sides_changed_is_merged_or_a_conflict_with_both_texts() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (_remote, one, two) = machines(Accept);
     one.write("a.md", "1\n2\n3\n4\n5\n");
     one.write("b.md", "base\n");
     one.sync();
@@ -177,7 +173,8 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
     two.sync();
     let item = two.items().remove(0);
     let texts = item.conflict.clone().expect("both texts");
-    assert!(texts.ours.starts_with("two") && texts.theirs.starts_with("one"));
+    starts(&texts.ours, "two");
+    starts(&texts.theirs, "one");
     assert!(texts.base.starts_with('1'));
     let resolution = |ours: &str| Resolution {
         id: item.id.clone(),
@@ -198,7 +195,7 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
     let told = merge("another text")
         .expect_err("it was not seen")
         .to_string();
-    assert!(told.contains("look at it again"), "{told}");
+    has(&told, ["look at it again"]);
     merge(&texts.ours).expect("merged");
     assert_eq!(two.items().len(), 0);
     two.undo();
@@ -210,7 +207,7 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
     two.sync();
     one.sync();
     one.accept();
-    assert!(one.read("b.md").starts_with("one and two\n"));
+    starts(one.read("b.md"), "one and two\n");
     // A part that was rejected is not asked for again by the next sync.
     one.sync();
     one.write("b.md", "first\n2\n3\n4\n5\n6\n7\n8\nlast\n");
@@ -223,7 +220,8 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
     let left = two.items().remove(0).hunks;
     assert_eq!(left.len(), 1, "{left:?}");
     two.accept();
-    assert!(two.read("b.md").starts_with("one and two\n") && two.read("b.md").ends_with("last\n"));
+    starts(two.read("b.md"), "one and two\n");
+    ends(two.read("b.md"), "last\n");
     two.sync();
     one.sync();
     one.accept();
@@ -232,11 +230,7 @@ fn what_a_person_makes_of_both_texts_is_sent_and_undone() {
 
 #[test]
 fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     for name in ["a.md", "b.md", "c.md", "d.md"] {
         one.write(name, name);
     }
@@ -275,11 +269,7 @@ fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
 
 #[test]
 fn a_hand_written_index_travels_as_the_lines_of_its_memories() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     let index = "# Mine\n\nA fact of its own.\n\n## Work\n- [B](b.md) — the second first\n- [A](a.md) — my words\n";
     for name in ["a.md", "b.md"] {
         one.write(
@@ -314,7 +304,8 @@ fn a_hand_written_index_travels_as_the_lines_of_its_memories() {
     let made = one.read("MEMORY.md");
     assert_eq!(made, two.read("MEMORY.md"));
     assert_eq!(made.lines().count(), 9, "{made}");
-    assert!(made.contains("Another fact.") && !made.contains("of its own"));
+    has(&made, ["Another fact."]);
+    lacks(&made, ["of its own"]);
     for words in [
         "(c.md) — new",
         "(d.md) — new",
@@ -353,11 +344,7 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
 
 #[test]
 fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     let secret = format!("The key is ghp_{}\n", "a1B2".repeat(9));
     one.write("key.md", &secret);
     one.write("fine.md", "nothing to hide\n");
@@ -381,20 +368,13 @@ fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise()
 
 #[test]
 fn a_remote_that_is_away_broken_or_another_costs_one_line() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (remote, one, two) = machines(Accept);
     one.write("a.md", "text\n");
     one.sync();
     remote.hide();
     let report = one.try_sync();
     let failure = report.failure.expect("it fails");
-    assert!(
-        failure.starts_with("the remote was not reached: "),
-        "{failure}"
-    );
+    starts(&failure, "the remote was not reached: ");
     assert_eq!(failure.lines().count(), 1);
     remote.show();
     two.sync();
@@ -410,11 +390,7 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
 
 #[test]
 fn a_store_whose_agent_writes_all_the_time_loses_nothing() {
-    let remote = Remote::new();
-    let (one, two) = (
-        Machine::new(&remote, "one", Accept),
-        Machine::new(&remote, "two", Accept),
-    );
+    let (_remote, one, two) = machines(Accept);
     one.write("a.md", "0\n");
     one.sync();
     two.sync();
@@ -445,7 +421,7 @@ fn a_store_whose_agent_writes_all_the_time_loses_nothing() {
     }
     assert_eq!(one.read("a.md"), two.read("a.md"));
     let last = format!("written {count}\n");
-    assert!(one.read("a.md").contains(&last));
+    has(one.read("a.md"), [&last]);
 }
 
 #[test]
@@ -600,27 +576,29 @@ fn the_command_tells_what_it_does() {
     machine::make_project(&home.project());
     let none = home.run(&["sync"]);
     assert_eq!((none.code, none.out.as_str()), (1, ""));
-    assert!(none.err.contains("tome sync --init URL"), "{}", none.err);
+    has(&none.err, ["tome sync --init URL"]);
     home.ok(&["sync", "--quiet"]);
     home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
     home.file("project/.memory/MEMORY.md", "# Memory\n");
     home.file("project/.memory/a.md", "text\n");
     let nothing = home.ok(&["sync"]);
-    assert!(nothing.contains("no store is shared"), "{nothing}");
+    has(&nothing, ["no store is shared"]);
     home.ok(&["sync", "--add", ".memory"]);
     let dry = home.ok(&["sync", "--dry-run"]);
-    assert!(dry.contains("would be: 1 sent"), "{dry}");
+    has(&dry, ["would be: 1 sent"]);
     assert_eq!(remote.paths(), [""; 0]);
     let done = home.ok(&["sync"]);
-    assert!(done.contains(".memory: 1 sent"), "{done}");
+    has(&done, [".memory: 1 sent"]);
     let status = home.ok(&["sync", "--status"]);
-    assert!(
-        status.contains("1 files shared, incoming review, outgoing push"),
-        "{status}"
+    has(
+        &status,
+        [
+            "1 files shared, incoming review, outgoing push",
+            "last sync",
+        ],
     );
-    assert!(status.contains("last sync"), "{status}");
     let doctor = home.run(&["doctor"]).out;
-    assert!(doctor.contains("(branch main) as one, last"), "{doctor}");
+    has(&doctor, ["(branch main) as one, last"]);
     home.ok(&["sync", "--drop", ".memory"]);
     home.ok(&["sync", "--stop"]);
     assert_eq!(home.run(&["sync"]).code, 1);
@@ -635,10 +613,7 @@ fn the_command_tells_what_it_does() {
     bare.ok(&["sync", "--init", &remote.url(), "--machine", "two"]);
     bare.ok(&["sync", "--add", ".memory"]);
     let told = bare.ok(&["sync"]);
-    assert!(
-        told.contains("not shared") && told.contains("--project NAME"),
-        "{told}"
-    );
+    has(&told, ["not shared", "--project NAME"]);
     bare.ok(&["sync", "--add", ".memory", "--project", "Notes"]);
     bare.ok(&["sync"]);
     assert!(

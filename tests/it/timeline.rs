@@ -4,26 +4,18 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::{Home, ends, has, starts};
 
 const ID: &str = "22222222-3333-4444-8555-666666666666";
 
 /// The log of a session, as a path below the home.
 fn path(home: &Home) -> String {
-    let folder = home.project().display().to_string();
-    let folder = folder.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
-    format!(".claude/projects/{folder}/{ID}.jsonl")
+    format!("{}/{ID}.jsonl", home.claude_folder())
 }
 
 fn record(home: &Home, number: usize, time: &str, role: &str, content: &Value) -> String {
-    let record = json!({
-        "type": role,
-        "uuid": format!("u{number}"),
-        "sessionId": ID,
-        "timestamp": time,
-        "cwd": home.project(),
-        "message": { "role": role, "content": content },
-    });
+    let mut record = home.claude_record(ID, number, role, content.clone());
+    record["timestamp"] = json!(time);
     format!("{record}\n")
 }
 
@@ -112,9 +104,9 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
         years["nodes"][0]["projects"],
         json!([{ "project": home.project(), "sessions": 1, "commits": 1 }])
     );
-    assert!(
-        home.ok(&["toc"])
-            .contains("• project (1 session, 1 commit): fix(history): remove stale locks")
+    has(
+        home.ok(&["toc"]),
+        ["• project (1 session, 1 commit): fix(history): remove stale locks"],
     );
     for (parent, children) in [
         ("toc:year:2024", &["toc:month:2024:12"][..]),
@@ -166,9 +158,9 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
         (1, 1, 3)
     );
     let cited = shown["excerpt"][0]["text"].as_str().expect("text");
-    assert!(cited.contains("remove stale locks"), "{cited}");
+    has(cited, ["remove stale locks"]);
     let citation = shown["grip"]["citation"].as_str().expect("a citation");
-    assert!(home.ok(&["read", citation]).contains("remove stale locks"));
+    has(home.ok(&["read", citation]), ["remove stale locks"]);
 }
 
 #[test]
@@ -183,17 +175,14 @@ fn the_session_as_a_whole_has_a_node_of_its_own() {
         (&json!(1), &json!(7))
     );
     let title = node["title"].as_str().expect("a title");
-    assert!(title.to_lowercase().contains("stale lock"), "{title}");
+    has(title.to_lowercase(), ["stale lock"]);
     let plain = home.ok(&["toc", "--log", ID]);
-    assert!(
-        plain.contains("Committed: fix(history): remove stale locks  L4"),
-        "{plain}"
-    );
+    has(&plain, ["Committed: fix(history): remove stale locks  L4"]);
     assert_eq!(home.run(&["toc", "--log", "none"]).code, 2);
     assert_eq!(home.run(&["toc", "toc:day:2020-01-01"]).code, 1);
     let wrong = home.run(&["toc", "toc:day:2020"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("toc:day:2024-01-15"), "{}", wrong.err);
+    has(&wrong.err, ["toc:day:2024-01-15"]);
 }
 
 #[test]
@@ -277,12 +266,9 @@ fn a_node_that_is_rewritten_keeps_its_former_versions() {
     );
     let gone = home.run(&["toc", day, "--version", "1"]);
     assert_eq!(gone.code, 2);
-    assert!(gone.err.contains("no version 1 is kept"), "{}", gone.err);
+    has(&gone.err, ["no version 1 is kept"]);
     let shown = home.ok(&["toc", day]);
-    assert!(
-        shown.contains(&format!("version {number}; --version shows")),
-        "{shown}"
-    );
+    has(&shown, [&format!("version {number}; --version shows")]);
 }
 
 #[test]
@@ -349,26 +335,23 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
         serde_json::from_str(&home.ok(&["teleport", "stale", "lock", "--json"])).expect("JSON");
     let result = &found["results"][0];
     let node = result["node"].as_str().expect("a node");
-    assert!(node.starts_with("toc:segment:2024-12-29:"), "{node}");
+    starts(node, "toc:segment:2024-12-29:");
     assert_eq!(result["from"], "2024-12-29T23:00:00Z");
     assert_eq!(result["project"], json!(home.project()));
     let line = result["line"].as_str().expect("a line");
-    assert!(line.contains("lock"), "{line}");
+    has(line, ["lock"]);
     let title = result["title"].as_str().expect("a title");
     let printed = home.ok(&["teleport", "stale", "lock"]);
     let first = format!("2024-12-29 23:00  project  {title}\n  {line}\n  {node}  grip:");
-    assert!(printed.starts_with(&first), "{printed}");
+    starts(&printed, &first);
     let grip = result["grips"][0].as_str().expect("a grip");
-    assert!(home.ok(&["grip", grip]).contains("lock"));
+    has(home.ok(&["grip", grip]), ["lock"]);
     fs::remove_file(log).expect("removed");
     let shown = home.ok(&["grip", grip]);
-    assert!(
-        shown.contains("lock") && shown.contains("The log is gone"),
-        "{shown}"
-    );
+    has(&shown, ["lock", "The log is gone"]);
     let unknown = home.run(&["grip", "grip:1:none"]);
     assert_eq!(unknown.code, 1);
-    assert!(unknown.err.contains("no grip"), "{}", unknown.err);
+    has(&unknown.err, ["no grip"]);
     assert_eq!(home.run(&["teleport", "stale"]).code, 1);
 }
 
@@ -407,18 +390,15 @@ fn a_question_leads_to_a_paragraph_that_no_bullet_tells() {
     let shown = home.ok(&["grip", grip]);
     let calls = shown.find("please review the branch\n  1 call\n");
     assert!(calls.is_some(), "{shown}");
-    assert!(shown.contains("\n  2. Ancestry:"), "{shown}");
-    assert!(
-        shown.trim_end().ends_with("[Request interrupted by user]"),
-        "{shown}"
-    );
+    has(&shown, ["\n  2. Ancestry:"]);
+    ends(shown.trim_end(), "[Request interrupted by user]");
     let told = home.ok(&["toc", "--log", ID]);
-    assert!(told.contains("the person interrupted the agent"), "{told}");
+    has(&told, ["the person interrupted the agent"]);
     fs::remove_file(log).expect("removed");
-    assert!(home.ok(&["grip", grip]).contains("hundred zebras"));
+    has(home.ok(&["grip", grip]), ["hundred zebras"]);
     let wrong = home.run(&["teleport", "--all-refs and --tags"]);
     assert_eq!(wrong.code, 2);
-    assert!(wrong.err.contains("goes behind --"), "{}", wrong.err);
+    has(&wrong.err, ["goes behind --"]);
 }
 
 #[test]
@@ -607,7 +587,7 @@ fn a_program_that_prints_rubbish_is_named_once_and_the_built_in_answers() {
     let days = toc(&home, &args);
     assert_eq!(days["nodes"][0]["bullets"], plain["nodes"][0]["bullets"]);
     let note = days["nodes"][0]["note"].as_str().unwrap_or_default();
-    assert!(note.contains("it has no JSON"), "{note}");
+    has(note, ["it has no JSON"]);
 }
 
 #[test]
@@ -675,7 +655,7 @@ fn the_status_says_what_there_is_and_what_is_out_of_date_and_makes_nothing() {
     assert_eq!(status()["outdated"], 1);
     assert_eq!(status()["outdated"], 1, "looking makes nothing");
     let shown = home.ok(&["toc", "--status"]);
-    assert!(shown.contains("1 out of date; tome toc"), "{shown}");
+    has(&shown, ["1 out of date; tome toc"]);
     home.ok(&["toc"]);
     assert_eq!(status()["outdated"], 0);
     assert!(

@@ -8,82 +8,39 @@ mod editing;
 mod finding;
 mod review;
 mod timeline;
+#[allow(dead_code)] // some of it is for the pictures
+mod tty;
 mod waiting;
 
 use std::fs;
-use std::io::{Read as _, Write};
-use std::num::NonZeroU16;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
 
-use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use portable_pty::CommandBuilder;
 
-use crate::support::{Home, coverage, tree};
-
-/// The timeout of every step, for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The program on its own terminal.
-struct Tty {
-    master: Box<dyn MasterPty + Send>,
-    child: Box<dyn Child + Send + Sync>,
-    keys: Arc<Mutex<Box<dyn Write + Send>>>,
-    seen: Arc<(Mutex<Output>, Condvar)>,
-}
-
-/// The output of the terminal.
-struct Output {
-    parser: vt100::Parser,
-    raw: Vec<u8>,
-    ended: bool,
-}
-
-impl Output {
-    /// Whether a frame has begun and is not yet complete: it may arrive in several parts.
-    fn is_frame_partial(&self) -> bool {
-        let last = |mark| memchr::memmem::rfind(&self.raw, mark);
-        last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
-    }
-}
-
-fn size(width: u16, height: u16) -> PtySize {
-    PtySize {
-        rows: height,
-        cols: width,
-        pixel_width: 0,
-        pixel_height: 0,
-    }
-}
-
-fn cells(number: u16) -> NonZeroU16 {
-    NonZeroU16::new(number).expect("a terminal has cells")
-}
+use self::tty::{Size, Tty};
+use crate::support::{Home, coverage, ends, has, lacks, tree};
 
 impl Tty {
+    /// Opens the program in the project of a home.
     fn open(home: &Home, args: &[&str]) -> Self {
         Self::sized(home, args, (100, 30), &[])
     }
 
-    fn sized(home: &Home, args: &[&str], size: (u16, u16), env: &[(&str, &str)]) -> Self {
+    /// Opens the program, and waits for a text on its screen.
+    #[track_caller]
+    fn seeing(home: &Home, text: &str) -> Self {
+        let tty = Self::open(home, &[]);
+        tty.see(text);
+        tty
+    }
+
+    fn sized(home: &Home, args: &[&str], size: Size, env: &[(&str, &str)]) -> Self {
         let words = [&[env!("CARGO_BIN_EXE_tome")], args].concat();
-        Self::started(home, &words, size, env)
+        Self::program(home, &words, size, env)
     }
 
     /// Runs another program on a terminal.
-    fn program(home: &Home, words: &[&str], env: &[(&str, &str)]) -> Self {
-        Self::started(home, words, (100, 30), env)
-    }
-
-    fn started(
-        home: &Home,
-        words: &[&str],
-        (width, height): (u16, u16),
-        env: &[(&str, &str)],
-    ) -> Self {
-        let pty = native_pty_system()
-            .openpty(size(width, height))
-            .expect("a pty");
+    fn program(home: &Home, words: &[&str], size: Size, env: &[(&str, &str)]) -> Self {
         let mut command = CommandBuilder::new(words[0]);
         command.args(&words[1..]);
         command.cwd(home.project());
@@ -100,130 +57,22 @@ impl Tty {
         for (name, value) in env {
             command.env(name, value);
         }
-        let child = pty.slave.spawn_command(command).expect("the program runs");
-        drop(pty.slave);
-        let mut output = pty.master.try_clone_reader().expect("a reader");
-        let keys = Arc::new(Mutex::new(pty.master.take_writer().expect("a writer")));
-        let seen = Arc::new((
-            Mutex::new(Output {
-                parser: vt100::Parser::new(cells(height), cells(width), 0),
-                raw: Vec::new(),
-                ended: false,
-            }),
-            Condvar::new(),
-        ));
-        let (shared, answers) = (Arc::clone(&seen), Arc::clone(&keys));
-        std::thread::spawn(move || {
-            let mut bytes = [0; 8192];
-            while let Ok(read @ 1..) = output.read(&mut bytes) {
-                let chunk = &bytes[..read];
-                let mut seen = shared.0.lock().expect("not poisoned");
-                seen.parser.process(chunk);
-                seen.raw.extend_from_slice(chunk);
-                if chunk.windows(4).any(|window| window == b"\x1b[6n") {
-                    let mut keys = answers.lock().expect("not poisoned");
-                    keys.write_all(b"\x1b[1;1R").expect("answered");
-                }
-                shared.1.notify_all();
-            }
-            shared.0.lock().expect("not poisoned").ended = true;
-            shared.1.notify_all();
-        });
-        Self {
-            master: pty.master,
-            child,
-            keys,
-            seen,
-        }
-    }
-
-    fn send(&self, keys: &str) {
-        let mut writer = self.keys.lock().expect("not poisoned");
-        writer.write_all(keys.as_bytes()).expect("keys are read");
-        writer.flush().expect("keys are read");
-    }
-
-    /// Waits until the screen satisfies the condition; returns the screen.
-    fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
-        let until = Instant::now() + PATIENCE;
-        let mut seen = self.seen.0.lock().expect("not poisoned");
-        loop {
-            let screen = seen.parser.screen().contents();
-            if !seen.is_frame_partial() && is(&screen) {
-                return screen;
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "never saw {what}:\n{screen}");
-            assert!(!seen.ended, "ended before {what}:\n{screen}");
-            // The condition may depend on files, whose changes do not wake this thread.
-            let left = left.min(Duration::from_millis(100));
-            seen = self
-                .seen
-                .1
-                .wait_timeout(seen, left)
-                .expect("not poisoned")
-                .0;
-        }
-    }
-
-    /// Waits for a text on the screen.
-    fn see(&self, text: &str) -> String {
-        self.until(text, |screen| screen.contains(text))
-    }
-
-    fn gone(&self, text: &str) -> String {
-        self.until(&format!("no {text}"), |screen| !screen.contains(text))
-    }
-
-    /// Sends keys and waits for `then` on the screen.
-    fn press(&self, keys: &str, then: &str) -> String {
-        self.send(keys);
-        self.see(then)
-    }
-
-    fn resize(&self, width: u16, height: u16) {
-        let mut seen = self.seen.0.lock().expect("not poisoned");
-        seen.parser
-            .screen_mut()
-            .set_size(cells(height), cells(width));
-        drop(seen);
-        self.master.resize(size(width, height)).expect("resized");
+        Self::start(command, size)
     }
 
     fn signal(&self, name: &str) {
-        let id = self.child.process_id().expect("it runs").to_string();
-        let sent = std::process::Command::new("kill")
-            .args([&format!("-{name}"), &id])
+        let mut kill = std::process::Command::new("kill");
+        let sent = kill
+            .args([format!("-{name}"), self.id().to_string()])
             .status();
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Waits for the end; returns the exit status and the whole output.
-    fn end(mut self) -> (ExitStatus, String) {
-        let until = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = self.child.try_wait().expect("it ends") {
-                break status;
-            }
-            if Instant::now() > until {
-                self.child.kill().expect("it can be killed");
-                let screen = self.until("any screen", |_| true);
-                panic!("it does not end:\n{screen}");
-            }
-            std::thread::yield_now();
-            std::thread::park_timeout(Duration::from_millis(5));
-        };
-        let mut seen = self.seen.0.lock().expect("not poisoned");
-        while !seen.ended && Instant::now() < until {
-            let wait = Duration::from_millis(200);
-            seen = self
-                .seen
-                .1
-                .wait_timeout(seen, wait)
-                .expect("not poisoned")
-                .0;
-        }
-        (status, String::from_utf8_lossy(&seen.raw).into_owned())
+    /// Leaves the program, which must succeed.
+    #[track_caller]
+    fn quit(self) {
+        self.send("q");
+        assert!(self.end().0.success());
     }
 }
 
@@ -284,8 +133,7 @@ fn edit_auth(home: &Home) -> Tty {
 #[test]
 fn open_browse_and_preview() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Deploy");
     tty.see("By hand.");
     tty.send("q");
@@ -307,8 +155,7 @@ fn an_edited_word_is_saved_through_a_diff_and_nothing_else_changes() {
     tty.press(" and JWT", "about Auth and JWT");
     tty.press(SAVE, "save 2 files");
     tty.see("MEMORY.md");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
+    tty.press(ENTER, "Memory saved: auth.md");
     let expected: Vec<(String, Vec<u8>)> = before
         .into_iter()
         .map(|(path, bytes)| {
@@ -321,33 +168,26 @@ fn an_edited_word_is_saved_through_a_diff_and_nothing_else_changes() {
         })
         .collect();
     assert_eq!(files(&home), expected);
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn three_marked_are_deleted_and_undo_brings_them_back() {
     let home = shop();
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    tty.send("G");
-    tty.see("about Deploy");
-    tty.send("kk");
-    tty.see("about Auth");
-    tty.send("   ");
-    tty.see("3 marked");
+    let tty = Tty::seeing(&home, "4 memories");
+    tty.press("G", "about Deploy");
+    tty.press("kk", "about Auth");
+    tty.press("   ", "3 marked");
     tty.press("d", "delete 3 memories");
     tty.see("deploy.md");
     tty.see("y delete 3 memories");
-    tty.send("y");
-    tty.see("1 memory ");
+    tty.press("y", "1 memory ");
     assert_eq!(files(&home).len(), 2);
     tty.press("u", "Undone");
     tty.see("4 memories");
     assert_eq!(files(&home), before);
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
@@ -361,15 +201,10 @@ fn an_outside_edit_meets_ours_and_both_survive() {
         .expect("text")
         .replace("Use JWT.", "Use PASETO.");
     fs::write(&path, &theirs).expect("writes");
-    tty.send(SAVE);
-    tty.see("save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
+    tty.press(SAVE, "save 1 file");
+    tty.press(ENTER, "Memory saved: auth.md");
     let text = fs::read_to_string(&path).expect("text");
-    assert!(
-        text.contains("Use PASETO.") && text.contains("Mine."),
-        "{text}"
-    );
+    has(&text, ["Use PASETO.", "Mine."]);
     // Again, in the same line: now the user must choose.
     go_to(&tty, "Auth");
     tty.press("e", "edit · auth.md");
@@ -377,20 +212,16 @@ fn an_outside_edit_meets_ours_and_both_survive() {
     tty.press("One.", "One.");
     let text = fs::read_to_string(&path).expect("text");
     fs::write(&path, text.replace("Mine.", "Mine.Two.")).expect("writes");
-    tty.send(SAVE);
-    tty.see("was changed outside");
-    tty.send("b");
-    tty.see("everything is decided");
-    tty.send(ENTER);
-    tty.see("save 1 file");
+    tty.press(SAVE, "was changed outside");
+    tty.press("b", "everything is decided");
+    tty.press(ENTER, "save 1 file");
     tty.send(ENTER);
     tty.until("both in the file", |_| {
         let text = fs::read_to_string(&path).expect("text");
         text.contains("One.") && text.contains("Two.")
     });
     tty.gone("edit · ");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
@@ -415,12 +246,10 @@ fn a_new_memory_of_each_layout() {
         tty.see("1 memory");
         tty.press("n", "new memory");
         tty.press("Release day", "release");
-        tty.send(ENTER);
-        tty.see("edit · ");
+        tty.press(ENTER, "edit · ");
         tty.press("Tag it.", "Tag it.");
         tty.press(SAVE, "Enter save");
-        tty.send(ENTER);
-        tty.see("Memory saved");
+        tty.press(ENTER, "Memory saved");
         let text = home.read(&format!("project/.memory/{file}"));
         assert!(text.contains("Tag it."), "{layout}: {text}");
         tty.send("q");
@@ -443,22 +272,17 @@ fn text_that_was_not_saved_is_offered_again_after_a_crash() {
     });
     tty.signal("KILL");
     assert!(!tty.end().0.success());
-    assert!(!home.read("project/.memory/auth.md").contains("Precious."));
-    let tty = Tty::open(&home, &[]);
-    tty.see("unsaved text");
-    tty.send(ENTER);
-    tty.see("Precious.");
+    lacks(home.read("project/.memory/auth.md"), ["Precious."]);
+    let tty = Tty::seeing(&home, "unsaved text");
+    tty.press(ENTER, "Precious.");
     tty.press(SAVE, "save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
-    assert!(home.read("project/.memory/auth.md").contains("Precious."));
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ENTER, "Memory saved: auth.md");
+    has(home.read("project/.memory/auth.md"), ["Precious."]);
+    tty.quit();
     let tty = Tty::open(&home, &[]);
     let screen = tty.see("4 memories");
-    assert!(!screen.contains("unsaved text"), "{screen}");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    lacks(&screen, ["unsaved text"]);
+    tty.quit();
 }
 
 #[test]
@@ -473,18 +297,11 @@ fn the_terminal_is_lent_to_the_editor_and_comes_back() {
     tty.see("4 memories");
     go_to(&tty, "Build");
     // The answer is typed before the editor asks: every key after E goes to the editor.
-    tty.send("E");
-    tty.see("say: ");
-    tty.send("and sccache\r");
-    tty.see("save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: build.md");
-    assert!(
-        home.read("project/.memory/build.md")
-            .ends_with("and sccache\n")
-    );
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press("E", "say: ");
+    tty.press("and sccache\r", "save 1 file");
+    tty.press(ENTER, "Memory saved: build.md");
+    ends(home.read("project/.memory/build.md"), "and sccache\n");
+    tty.quit();
 }
 
 #[test]
@@ -496,8 +313,7 @@ fn every_size_and_a_resize_while_typing() {
         tty.press("?", "help · tree");
         tty.send(ESCAPE);
         tty.gone("help · tree");
-        tty.send("q");
-        assert!(tty.end().0.success());
+        tty.quit();
     }
     let tty = Tty::sized(&home, &[], (120, 40), &[]);
     tty.see("4 memories");
@@ -505,16 +321,13 @@ fn every_size_and_a_resize_while_typing() {
     tty.press("e", "edit · auth.md");
     tty.send(END);
     tty.send("before");
-    tty.resize(70, 20);
-    tty.send("after");
-    tty.see("beforeafter");
-    tty.resize(120, 40);
+    tty.resize((70, 20));
+    tty.press("after", "beforeafter");
+    tty.resize((120, 40));
     tty.see("beforeafter");
     tty.press("\u{11}", "if pressed again");
-    tty.send("\u{11}");
-    tty.see("4 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press("\u{11}", "4 memories");
+    tty.quit();
 }
 
 #[test]
@@ -552,15 +365,13 @@ fn a_mouse_journey() {
     tty.press("a paste", "a paste");
     click(&tty, &screen, "Esc back");
     tty.gone("new memory");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn a_store_that_goes_and_comes_back_is_shown_as_it_is() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     let (store, away) = (home.project().join(".memory"), home.path().join("away"));
     fs::rename(&store, &away).expect("renamed");
     tty.gone("Deploy");
@@ -569,15 +380,13 @@ fn a_store_that_goes_and_comes_back_is_shown_as_it_is() {
     // It is watched again.
     home.file("project/.memory/new.md", memory("Newcomer", "project", "x"));
     tty.see("Newcomer");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn what_changes_outside_appears() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Build");
     tty.see("Use cargo.");
     let path = home.project().join(".memory/build.md");
@@ -589,8 +398,7 @@ fn what_changes_outside_appears() {
     tty.see("Zeta");
     // The selection stays.
     tty.see("Use bazel.");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 fn is_restored(raw: &str) {
@@ -638,7 +446,7 @@ fn without_a_terminal_it_says_so() {
     let home = shop();
     let output = home.run(&[]);
     assert_eq!(output.code, 2);
-    assert!(output.err.contains("needs a terminal"), "{output:?}");
+    has(&output.err, ["needs a terminal"]);
     assert!(Path::new(&home.project()).exists());
 }
 
@@ -655,8 +463,7 @@ fn with_nothing_found_it_says_where_it_looked_and_opens_the_sample() {
         tty.see(expected);
     }
     tty.press("x", "User Preferences");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
     assert!(
         tree(&home.project()).keys().all(|path| path == ".git/"),
         "nothing is left of the sample"
@@ -666,8 +473,7 @@ fn with_nothing_found_it_says_where_it_looked_and_opens_the_sample() {
 #[test]
 fn a_repaint_asks_the_terminal_nothing() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     tty.send("\u{c}");
     tty.press("/", "find ❯");
     tty.send(ESCAPE);
@@ -676,5 +482,5 @@ fn a_repaint_asks_the_terminal_nothing() {
     let (status, raw) = tty.end();
     assert!(status.success());
     // An answer that comes late would end the program.
-    assert!(!raw.contains("\u{1b}[6n"));
+    lacks(&raw, ["\u{1b}[6n"]);
 }

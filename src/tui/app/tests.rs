@@ -17,6 +17,8 @@ mod unsaved;
 mod why;
 mod workers;
 
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -25,18 +27,21 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::layout::Size;
 
+use self::finding::Searcher;
 use super::App;
-use crate::core::change::{ChangeContext, ChangeRequest, plan};
+use crate::core::change::history::History;
+use crate::core::change::{Author, ChangeContext, ChangeRequest, plan};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::rehome::{FormerHome, Proof};
+use crate::core::log::read;
 use crate::core::memory::config::EditorKeys;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::time::Moment;
 use crate::tui::effect::{
-    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, UndoDirection, UnsavedJob,
-    WriteJob,
+    Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, TranscriptJob, UndoDirection,
+    UnsavedJob, WriteJob,
 };
 use crate::tui::event::Event;
 use crate::tui::keymap::{KeyContext, Keymap};
@@ -45,6 +50,8 @@ use crate::tui::model::UserContext;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::{Background, ColorDepth, Terminal as Facts, Theme};
 use crate::tui::worker::context::editable_piece;
+use crate::tui::worker::search::Job;
+use crate::tui::worker::thread::Worker as _;
 use crate::tui::{Exit, dump};
 
 /// An app with a library on disk; reads are performed at once, nothing is written.
@@ -52,6 +59,9 @@ struct TestApp {
     home: tempfile::TempDir,
     library: Arc<Library>,
     app: App,
+    history: History,
+    /// Performs searches and reads transcripts; `None` without logs.
+    searcher: Option<Searcher>,
 }
 
 impl TestApp {
@@ -79,7 +89,13 @@ impl TestApp {
             },
         );
         app.resize(Size::new(width, height));
-        let mut ui = Self { home, library, app };
+        let mut ui = Self {
+            history: History::open(&home.path().join("history")),
+            home,
+            library,
+            app,
+            searcher: None,
+        };
         let library = Arc::clone(&ui.library);
         ui.tell(Event::Woke(3_600_001));
         ui.tell(Event::Indexed(library));
@@ -88,9 +104,24 @@ impl TestApp {
 
     /// Passes an event to the app and performs reads; returns the other effects.
     fn tell(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.app.update(event);
+        self.perform(effects)
+    }
+
+    /// Performs reads; returns the other effects.
+    fn perform(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
         let mut left = Vec::new();
-        for effect in self.app.update(event) {
+        for effect in effects {
             match effect {
+                Effect::Search(job) if self.searcher.is_some() => {
+                    for event in self.search(job) {
+                        left.extend(self.tell(event));
+                    }
+                }
+                Effect::Transcript(TranscriptJob { file, .. }) if self.searcher.is_some() => {
+                    let result = read(&file).map(Arc::new);
+                    left.extend(self.tell(Event::Opened { file, result }));
+                }
                 Effect::Library(LibraryJob::Read {
                     generation, target, ..
                 }) => {
@@ -147,6 +178,33 @@ impl TestApp {
                 }
             }
         })
+    }
+
+    /// The path of a file of the store `claude`.
+    fn path(&self, name: &str) -> PathBuf {
+        let home = self.home.path().canonicalize();
+        home.expect("canonical").join("claude").join(name)
+    }
+
+    /// Writes a file of the store `claude` as another program does.
+    fn write(&mut self, name: &str, text: &str) -> Vec<Effect> {
+        fs::write(self.path(name), text).expect("writes");
+        self.refresh(&[self.path(name)])
+    }
+
+    /// Reads files of the stores again, as the library worker does.
+    fn refresh(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
+        self.show(self.library.refresh(paths))
+    }
+
+    /// Shows another library, which is searched from now on.
+    fn show(&mut self, library: Library) -> Vec<Effect> {
+        self.library = Arc::new(library);
+        if let Some(searcher) = &mut self.searcher {
+            let stores = Job::Stores(Arc::clone(&self.library));
+            searcher.worker.perform(stores);
+        }
+        self.tell(Event::Indexed(Arc::clone(&self.library)))
     }
 
     fn press(&mut self, text: &str) -> Vec<Effect> {
@@ -271,6 +329,13 @@ impl TestApp {
         self.text().lines().next().unwrap_or_default().to_owned()
     }
 
+    /// Asserts that the title line has this text.
+    #[track_caller]
+    fn titled(&self, text: &str) {
+        let title = self.title();
+        assert!(title.contains(text), "no {text} in {title}");
+    }
+
     /// Asserts that the row of the cursor has this text.
     #[track_caller]
     fn is_at(&self, text: &str) {
@@ -310,6 +375,13 @@ fn kept_text(effects: &[Effect]) -> &Unsaved {
 
 fn copying(text: &str) -> Effect {
     Effect::Terminal(TerminalJob::Copy(text.to_owned()))
+}
+
+fn you() -> Author {
+    Author {
+        who: "you".to_owned(),
+        door: "tui".to_owned(),
+    }
 }
 
 fn moment() -> Moment {
@@ -366,19 +438,9 @@ fn a_filter_narrows_and_escape_widens_again() {
 fn the_selection_survives_a_refresh() {
     let mut ui = TestApp::new();
     ui.press(AUTH);
-    let home = ui.home.path().join("claude");
-    std::fs::write(home.join("aaa.md"), "---\nname: Aaa\ntype: user\n---\n").expect("writes");
-    std::fs::remove_file(home.join("user_prefs.md")).expect("removes");
-    let library = Arc::new(
-        ui.library.refresh(&[
-            home.canonicalize().expect("canonical").join("aaa.md"),
-            home.canonicalize()
-                .expect("canonical")
-                .join("user_prefs.md"),
-        ]),
-    );
-    ui.library = Arc::clone(&library);
-    ui.tell(Event::Indexed(library));
+    fs::remove_file(ui.path("user_prefs.md")).expect("removes");
+    fs::write(ui.path("aaa.md"), "---\nname: Aaa\ntype: user\n---\n").expect("writes");
+    ui.refresh(&[ui.path("aaa.md"), ui.path("user_prefs.md")]);
     ui.shows(["Aaa"]);
     ui.is_at("Auth Refactor");
 }

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
-use super::list_text::{ListWithText, Parts};
+use super::list_text::{ListWithText, Parts, list_border};
 use super::{Pane, Step, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
@@ -291,8 +291,7 @@ impl Pane for HistoryPane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let moved = self.movement(action, cx);
-        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
+        if let Some(steps) = self.act_on_list(action, cx) {
             return Some(steps);
         }
         Some(match action {
@@ -375,11 +374,9 @@ impl Pane for HistoryPane {
         let theme = cx.theme;
         let parts = Self::parts(cx);
         if parts.list.area() > 0 {
-            let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "history"));
-            if let Some(filter) = self.filter.title(" filter ❯ ", theme, parts.list.width / 2) {
-                block = block.title(filter.right_aligned());
-            }
-            frame.render_widget(block, parts.list);
+            let (filter, area) = (&self.filter, parts.list);
+            let block = list_border(KeyFocus::Here, "history", filter, area, theme);
+            frame.render_widget(block, area);
         }
         if self.list.rows().is_empty() {
             let key = cx.keymap.key(KeyContext::History, Action::AllChanges);

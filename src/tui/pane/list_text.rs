@@ -5,13 +5,15 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::Line;
+use ratatui::widgets::Block;
 
-use super::Step;
+use super::{Pane, Step};
 use crate::tui::action::Action;
 use crate::tui::chrome::{KeyFocus, bordered, draw_lines, shown_lines, title_span};
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{Move, WHEEL};
 
 /// The two parts of such a pane, with their borders.
@@ -49,6 +51,21 @@ impl Parts {
     pub(super) fn scroll(&self, scroll: &mut usize, by: isize, lines: usize) {
         let last = lines.saturating_sub(usize::from(self.inner_text().height));
         *scroll = scroll.saturating_add_signed(by).min(last);
+    }
+}
+
+/// The border of a list, with its title and what it is filtered by.
+pub(super) fn list_border(
+    keys: KeyFocus,
+    title: &str,
+    filter: &RowFilter,
+    area: Rect,
+    theme: &Theme,
+) -> Block<'static> {
+    let block = bordered(theme, keys).title(title_span(theme, title));
+    match filter.title(" filter ❯ ", theme, area.width / 2) {
+        Some(filter) => block.title(filter.right_aligned()),
+        None => block,
     }
 }
 
@@ -116,6 +133,15 @@ pub(super) trait ListWithText {
             Action::HalfUp | Action::HalfDown => return None,
             action => self.moved(Move::of(action)?, cx),
         })
+    }
+
+    /// Carries out an action on the list, its text or its filter; `None` for any other.
+    fn act_on_list(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>>
+    where
+        Self: Pane,
+    {
+        let moved = self.movement(action, cx);
+        moved.or_else(|| self.act_on_filter(action, cx))
     }
 
     /// Handles the mouse: the wheel scrolls what it is over, a click selects.

@@ -251,8 +251,7 @@ impl Pane for QueuePane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let moved = self.movement(action, cx);
-        if let Some(steps) = moved.or_else(|| self.act_on_filter(action, cx)) {
+        if let Some(steps) = self.act_on_list(action, cx) {
             return Some(steps);
         }
         Some(match action {

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::layout::{Margin, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Position};
 use ratatui::text::Span;
 
+use super::list_text::{Parts, list_border};
 use super::log::{LogPane, cited_log, copy_to_clipboard};
 use super::{Pane, Step, say};
 use crate::core::change::history::Record;
@@ -19,11 +20,10 @@ use crate::tui::chrome::{KeyFocus, bordered, draw_lines, draw_note, title_span};
 use crate::tui::effect::{Effect, WhyJob};
 use crate::tui::event::{Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
-use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
-use crate::tui::widget::list::{Cursor, Move, RowLook};
+use crate::tui::widget::list::{List, Move, Row, RowLook};
 
 /// The width of the column that names who wrote a line, and when.
 const WHO: usize = 17;
@@ -34,9 +34,19 @@ pub(crate) struct WhyPane {
     job: WhyJob,
     text: Option<Result<ExplainedText, String>>,
     filter: RowFilter,
-    /// The numbers of the lines that the filter shows.
-    shown: Vec<usize>,
-    cursor: Cursor,
+    list: List<LineRow>,
+    /// The line that was asked for.
+    line: usize,
+}
+
+/// The number of a line that the filter shows.
+#[derive(Debug, Clone)]
+struct LineRow(usize);
+
+impl Row for LineRow {
+    fn is_same(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
 }
 
 impl WhyPane {
@@ -47,33 +57,10 @@ impl WhyPane {
             job: job.clone(),
             text: None,
             filter: RowFilter::default(),
-            shown: Vec::new(),
-            cursor: Cursor {
-                selected: line,
-                ..Cursor::default()
-            },
+            list: List::default(),
+            line,
         };
         vec![Step::Push(Box::new(pane)), Step::Effect(Effect::Why(job))]
-    }
-
-    /// The areas of the lines and of what is known about the one under the cursor.
-    fn areas(cx: &PaneContext<'_>) -> (Rect, Rect) {
-        let body = cx.areas.body;
-        let below = (body.height / 3).clamp(5, 10).min(body.height);
-        let lines = Rect {
-            height: body.height - below,
-            ..body
-        };
-        let source = Rect {
-            y: body.y + lines.height,
-            height: below,
-            ..body
-        };
-        (lines, source)
-    }
-
-    fn height(cx: &PaneContext<'_>) -> usize {
-        usize::from(inside(Self::areas(cx).0).height).max(1)
     }
 
     fn lines(&self) -> &[(String, Option<Arc<LineSource>>)] {
@@ -83,23 +70,22 @@ impl WhyPane {
         }
     }
 
-    /// Lists the lines that the filter shows, with the cursor on the same one.
-    fn lay_out(&mut self, line: usize, cx: &PaneContext<'_>) {
+    /// Lists the lines that the filter shows, with the cursor on the same one, or the next.
+    fn lay_out(&mut self, cx: &PaneContext<'_>) {
         let shows = |at: &usize| {
             let (text, source) = &self.lines()[*at];
             let who = source.as_ref().map(|source| who_and_when(source, cx.now));
             self.filter
                 .shows(&format!("{} {text}", who.unwrap_or_default()))
         };
-        self.shown = (0..self.lines().len()).filter(shows).collect();
-        self.cursor.selected = self.shown.partition_point(|at| *at < line);
-        self.cursor.fit(Self::height(cx), self.shown.len());
+        let shown = (0..self.lines().len()).filter(shows).map(LineRow);
+        self.list.replace(shown.collect(), parts(cx).height());
     }
 
     /// What brought the line under the cursor in.
     fn source(&self) -> Option<&LineSource> {
-        let at = *self.shown.get(self.cursor.selected)?;
-        self.lines()[at].1.as_deref()
+        let LineRow(at) = self.list.selected()?;
+        self.lines()[*at].1.as_deref()
     }
 
     /// The message that wrote the line under the cursor.
@@ -108,11 +94,6 @@ impl WhyPane {
             LineSource::Call(reason) => Some(reason.cite(reason.line)),
             LineSource::Change(record) => record.origin.as_ref()?.citation.clone(),
         }
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.cursor.step(to, Self::height(cx), self.shown.len());
-        Vec::new()
     }
 
     fn open_log(&self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -131,23 +112,20 @@ impl WhyPane {
 
     fn draw_lines(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let (area, _) = Self::areas(cx);
-        let title = title_span(theme, &escape_line(&self.job.path));
-        let mut block = bordered(theme, KeyFocus::Here).title(title);
-        if let Some(filter) = self.filter.title(" filter ❯ ", theme, area.width / 2) {
-            block = block.title(filter.right_aligned());
-        }
-        frame.render_widget(block, area);
-        if self.shown.is_empty() && !self.filter.shows("") {
-            draw_note(frame, inside(area), FILTERED, theme);
+        let parts = parts(cx);
+        let title = escape_line(&self.job.path);
+        let block = list_border(KeyFocus::Here, &title, &self.filter, parts.list, theme);
+        frame.render_widget(block, parts.list);
+        if self.list.rows().is_empty() && !self.filter.shows("") {
+            draw_note(frame, parts.rows(), FILTERED, theme);
         }
         let lines = self.lines();
         // Without any source there is no column for them.
         let has_sources = lines.iter().any(|(_, source)| source.is_some());
         let column = if has_sources { WHO + 1 } else { 0 };
         let mut above: Option<&LineSource> = None;
-        let line = |at: usize, look: RowLook| {
-            let (text, source) = &lines[self.shown[at]];
+        let line = |LineRow(at): &LineRow, look: RowLook| {
+            let (text, source) = &lines[*at];
             let source = source.as_deref();
             // Lines of one source are named once.
             let who = match source {
@@ -166,17 +144,15 @@ impl WhyPane {
             ];
             look.line(1, left, Vec::new(), theme)
         };
-        self.cursor
-            .draw(frame, inside(area), self.shown.len(), line);
+        self.list.draw(frame, parts.rows(), line);
     }
 
     /// Draws what is known about the line under the cursor.
     fn draw_source(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
-        let (_, area) = Self::areas(cx);
         let block = bordered(theme, KeyFocus::Elsewhere).title(title_span(theme, "why"));
-        frame.render_widget(block, area);
-        let text = inside(area).inner(Margin::new(1, 0));
+        frame.render_widget(block, parts(cx).text);
+        let text = parts(cx).inner_text();
         let facts = self.facts_of_line(cx).into_iter();
         let rows = facts.flat_map(|(said, role)| {
             let rows = cells::wrapped(&said, usize::from(text.width)).into_iter();
@@ -203,6 +179,14 @@ impl WhyPane {
             )],
         }
     }
+}
+
+/// The areas of the lines and of what is known about the one under the cursor.
+fn parts(cx: &PaneContext<'_>) -> Parts {
+    let below = (cx.areas.body.height / 3).clamp(5, 10);
+    let [list, text] =
+        Layout::vertical([Constraint::Min(0), Constraint::Length(below)]).areas(cx.areas.body);
+    Parts { list, text }
 }
 
 /// Who brought a line in, and when, in few words.
@@ -266,7 +250,10 @@ impl Pane for WhyPane {
             Action::Open => self.open_log(cx),
             Action::Copy => self.copy(),
             Action::Back => vec![Step::Close],
-            action => self.moved(Move::of(action)?, cx),
+            action => {
+                self.list.step(Move::of(action)?, parts(cx).height());
+                Vec::new()
+            }
         })
     }
 
@@ -275,19 +262,18 @@ impl Pane for WhyPane {
     }
 
     fn filtered(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let line = self.shown.get(self.cursor.selected).copied();
-        self.lay_out(line.unwrap_or_default(), cx);
+        self.lay_out(cx);
         Vec::new()
     }
 
     fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.moved(Move::by_wheel(lines), cx)
+        self.list.step(Move::by_wheel(lines), parts(cx).height());
+        Vec::new()
     }
 
     fn click(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        let rows = inside(Self::areas(cx).0);
-        if let Some(row) = self.cursor.row_at(at, rows, self.shown.len()) {
-            self.cursor.selected = row;
+        if let Some(row) = self.list.row_at(at, parts(cx).rows()) {
+            self.list.select(row, Move::Down);
         }
         Vec::new()
     }
@@ -296,21 +282,23 @@ impl Pane for WhyPane {
         if let Event::Explained { job, result } = event
             && *job == self.job
         {
-            let line = self.shown.get(self.cursor.selected).copied();
+            let is_first = self.text.is_none();
             self.text = Some(match result {
                 Ok(text) => Ok(text.clone()),
                 Err(error) => Err(error.to_string()),
             });
-            // At first, the cursor has the number of the line that was asked for.
-            self.lay_out(line.unwrap_or(self.cursor.selected), cx);
+            self.lay_out(cx);
+            if is_first {
+                let last = self.list.rows().len().saturating_sub(1);
+                self.list.select(self.line.min(last), Move::Down);
+                self.list.fit(parts(cx).height());
+            }
         }
         Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
-        if self.text.is_some() {
-            self.cursor.fit(Self::height(cx), self.shown.len());
-        }
+        self.list.fit(parts(cx).height());
     }
 
     fn title(&self, _cx: &PaneContext<'_>) -> Option<String> {

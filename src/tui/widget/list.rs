@@ -293,7 +293,7 @@ impl<R: Row> List<R> {
         &self,
         frame: &mut Frame<'_>,
         area: Rect,
-        line: impl Fn(&R, RowLook) -> Line<'a>,
+        mut line: impl FnMut(&R, RowLook) -> Line<'a>,
     ) {
         let line = |at: usize, look| line(&self.rows[at], look);
         self.cursor.draw(frame, area, self.rows.len(), line);

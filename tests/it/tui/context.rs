@@ -4,6 +4,8 @@ use std::fs;
 
 use super::{ENTER, ESCAPE, SAVE, Tty, shop};
 
+use crate::support::has;
+
 #[test]
 fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved() {
     let home = shop();
@@ -12,11 +14,10 @@ fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved
     home.file("project/docs/tests.md", "Run the tests.\n");
     home.file("project/AGENTS.md", "For Codex.\n");
     let before = fs::read_to_string(&path).expect("text");
-    let tty = Tty::open(&home, &[]);
-    tty.see("memories");
+    let tty = Tty::seeing(&home, "memories");
     tty.press("a", "context · claude-code in ~/project");
     let screen = tty.see("15 tokens");
-    assert!(screen.contains("import  docs/tests.md"), "{screen}");
+    has(&screen, ["import  docs/tests.md"]);
     // What tome does not edit is shown.
     tty.press("jj", "Run the tests.");
     tty.press(
@@ -33,13 +34,11 @@ fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved
     tty.see("21 tokens");
     let saved = fs::read_to_string(&path).expect("text");
     assert_ne!(saved, before);
-    assert!(saved.contains("Always and to everyone."), "{saved}");
+    has(&saved, ["Always and to everyone."]);
     tty.press("u", "15 tokens");
     assert_eq!(fs::read_to_string(&path).expect("text"), before);
     tty.press("\t", "context · codex in ~/project");
     tty.see("For Codex.");
-    tty.send(ESCAPE);
-    tty.see("memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "memories");
+    tty.quit();
 }

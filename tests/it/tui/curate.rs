@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{ENTER, ESCAPE, SAVE, Tty, files, memory, shop};
-use crate::support::Home;
+use crate::support::{Home, has, lacks};
 
 /// The shop with an invisible character in a memory, and a line of the index that leads nowhere.
 fn untidy() -> Home {
@@ -20,8 +20,7 @@ fn untidy() -> Home {
 fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
     let home = untidy();
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("5 memories");
+    let tty = Tty::seeing(&home, "5 memories");
     tty.press("c", "hidden-text");
     tty.see("index-dangling");
     tty.gone(" rules");
@@ -31,10 +30,9 @@ fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
     assert_eq!(files(&home), before);
     tty.press(ENTER, "Fixed 1 finding");
     tty.see("1 finding · 1 fixable");
-    assert!(home.read("project/.memory/pay.md").contains("the invoice."));
+    has(home.read("project/.memory/pay.md"), ["the invoice."]);
     tty.press("w", "why");
-    tty.send("it comes next week");
-    tty.see("next week");
+    tty.press("it comes next week", "next week");
     tty.press(ENTER, "1 finding is waived");
     // One undo each, the newest first.
     tty.press("u", "index-dangling");
@@ -42,17 +40,14 @@ fn findings_are_fixed_and_waived_and_every_byte_comes_back() {
     tty.until("as before", |_| files(&home) == before);
     tty.send("g");
     tty.press("e", "edit · pay.md");
-    tty.send(ESCAPE);
-    tty.see("2 findings · 2 fixable");
+    tty.press(ESCAPE, "2 findings · 2 fixable");
     // What another program corrects is not listed any more.
     let index = home.read("project/.memory/MEMORY.md");
     let index = index.replace("- [Gone](gone.md) - about Gone\n", "");
     home.file("project/.memory/MEMORY.md", index);
     tty.gone("index-dangling");
-    tty.send(ESCAPE);
-    tty.see("5 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "5 memories");
+    tty.quit();
 }
 
 #[test]
@@ -66,14 +61,10 @@ fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
     );
     fs::write(&path, text).expect("writes");
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
-    tty.send("G");
-    tty.see("about Deploy");
-    tty.send("kk");
-    tty.see("about Auth");
-    tty.send("  k");
-    tty.see("2 marked");
+    let tty = Tty::seeing(&home, "4 memories");
+    tty.press("G", "about Deploy");
+    tty.press("kk", "about Auth");
+    tty.press("  k", "2 marked");
     // Build is under the cursor: it stays.
     tty.see("about Build");
     tty.press("m", "merge into build.md · 1 to decide");
@@ -85,19 +76,12 @@ fn marked_memories_are_merged_side_by_side_edited_and_taken_apart_again() {
     tty.see("3 memories");
     let text = home.read("project/.memory/build.md");
     assert_eq!(text.matches("Use JWT.").count(), 1, "{text}");
-    assert!(
-        text.contains("Use cargo.") && text.contains("15 minutes."),
-        "{text}"
-    );
-    assert!(
-        home.read("project/.memory/deploy.md")
-            .contains("[auth](build.md)")
-    );
-    assert!(!home.read("project/.memory/MEMORY.md").contains("auth.md"));
+    has(&text, ["Use cargo.", "15 minutes."]);
+    has(home.read("project/.memory/deploy.md"), ["[auth](build.md)"]);
+    lacks(home.read("project/.memory/MEMORY.md"), ["auth.md"]);
     tty.press("u", "4 memories");
     tty.until("as before", |_| files(&home) == before);
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
@@ -113,28 +97,20 @@ fn a_principle_is_derived_from_marked_lessons_and_links_both_ways() {
     tty.see("2 memories");
     tty.press("P", "Mark two or more lessons");
     // The whole store is marked at once.
-    tty.send("g ");
-    tty.see("2 marked");
+    tty.press("g ", "2 marked");
     tty.press("P", "principle");
-    tty.send("Inject clocks");
-    tty.see("Inject clocks");
+    tty.press("Inject clocks", "Inject clocks");
     tty.press(ENTER, "principle · semantic/");
-    tty.send("Clocks are passed in.");
-    tty.see("Clocks are passed in.");
+    tty.press("Clocks are passed in.", "Clocks are passed in.");
     tty.press(SAVE, "derive a principle from 2 lessons");
     tty.press(ENTER, "3 memories");
     let principle = home.read("project/lessons/semantic/inject-clocks.md");
-    assert!(
-        principle.contains("[First flake](../episodic/one.md)"),
-        "{principle}"
+    has(
+        &principle,
+        ["[First flake](../episodic/one.md)", "Clocks are passed in."],
     );
-    assert!(principle.contains("Clocks are passed in."), "{principle}");
     let lesson = home.read("project/lessons/episodic/two.md");
     let back = "Generalized in [Inject clocks](../semantic/inject-clocks.md).";
-    assert!(
-        lesson.contains(back) && lesson.contains("It failed once."),
-        "{lesson}"
-    );
-    tty.send("q");
-    assert!(tty.end().0.success());
+    has(&lesson, [back, "It failed once."]);
+    tty.quit();
 }

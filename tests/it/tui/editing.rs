@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::finding::talk;
 use super::{ENTER, ESCAPE, SAVE, Tty, edit_auth, go_to, shop};
-use crate::support::Home;
+use crate::support::{Home, ends, has};
 
 /// Puts a program into a directory and returns a PATH that begins with it.
 fn program(home: &Home, name: &str, script: &str) -> String {
@@ -38,11 +38,9 @@ fn what_is_replaced_everywhere_is_saved() {
     tty.press("\u{1b}\r", "1 replaced");
     tty.see("edit · auth.md ●");
     tty.press(SAVE, "save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
-    assert!(home.read("project/.memory/auth.md").contains("Keys live"));
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ENTER, "Memory saved: auth.md");
+    has(home.read("project/.memory/auth.md"), ["Keys live"]);
+    tty.quit();
 }
 
 #[test]
@@ -51,8 +49,7 @@ fn vi_repeats_a_change_and_saves_both() {
     home.file(".config/tome/config.toml", "[editor]\nkeys = \"vi\"\n");
     let text = super::memory("Auth", "project", "one\ntwo\nthree \"old words\" end");
     home.file("project/.memory/auth.md", text);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Auth");
     tty.press("e", "normal");
     tty.send("dd.");
@@ -61,12 +58,10 @@ fn vi_repeats_a_change_and_saves_both() {
     tty.press("new", "\"new\" end");
     tty.press(ESCAPE, "normal");
     tty.press(":w\r", "save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
+    tty.press(ENTER, "Memory saved: auth.md");
     let text = home.read("project/.memory/auth.md");
-    assert!(text.ends_with("---\n\nthree \"new\" end\n"), "{text}");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    ends(&text, "---\n\nthree \"new\" end\n");
+    tty.quit();
 }
 
 #[test]
@@ -77,18 +72,12 @@ fn an_editor_that_fails_loses_nothing() {
     let tty = Tty::sized(&home, &[], (120, 30), &[("EDITOR", &editor)]);
     tty.see("4 memories");
     go_to(&tty, "Build");
-    tty.send("E");
-    tty.see("what was written is here");
+    tty.press("E", "what was written is here");
     tty.see("Precious.");
     tty.press(SAVE, "save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: build.md");
-    assert!(
-        home.read("project/.memory/build.md")
-            .ends_with("Precious.\n")
-    );
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ENTER, "Memory saved: build.md");
+    ends(home.read("project/.memory/build.md"), "Precious.\n");
+    tty.quit();
 }
 
 #[test]
@@ -102,16 +91,14 @@ fn a_citation_is_copied_by_the_program_of_the_system_and_it_is_named() {
     go_to(&tty, "Build");
     tty.press("y", "build.md · xclip");
     let text = fs::read_to_string(&copied).expect("copied");
-    assert!(text.ends_with(":build.md"), "{text}");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    ends(&text, ":build.md");
+    tty.quit();
     // Without a program the terminal is asked.
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Build");
     tty.press("y", "the terminal (OSC 52)");
     tty.send("q");
-    assert!(tty.end().1.contains("\u{1b}]52;c;"));
+    has(&tty.end().1, ["\u{1b}]52;c;"]);
 }
 
 #[test]
@@ -169,27 +156,22 @@ fn a_session_goes_on_in_its_agent_on_the_same_terminal() {
     tty.see("4 memories");
     tty.see("1 session");
     tty.press("/", "find ❯");
-    tty.send("grace window");
-    tty.see("1 found");
-    tty.send(ENTER);
-    tty.see("log   ");
+    tty.press("grace window", "1 found");
+    tty.press(ENTER, "log   ");
     tty.press("o", "agent in ");
     tty.press("hello\r", "heard hello");
-    tty.send("\r");
-    tty.see("claude has ended");
+    tty.press("\r", "claude has ended");
     tty.see("keep a grace window");
     tty.press(ESCAPE, "find ❯");
     tty.send(ESCAPE);
     tty.gone("find ❯");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn deleting_renaming_and_undoing_keep_the_place() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     let here = |name: &str| {
         tty.until(&format!("the cursor on {name}"), |screen| {
             let mut rows = screen.lines().filter(|row| row.contains('▌'));
@@ -201,19 +183,14 @@ fn deleting_renaming_and_undoing_keep_the_place() {
     tty.press("r", "rename");
     tty.send("\u{15}");
     tty.press("By robots", "by_robots.md");
-    tty.send(ENTER);
-    tty.see("Enter rename");
-    tty.send(ENTER);
-    tty.see("Memory renamed");
+    tty.press(ENTER, "Enter rename");
+    tty.press(ENTER, "Memory renamed");
     here("Deploy");
     tty.press("d", "y delete 1 memory");
-    tty.send("y");
-    tty.see("3 memories");
+    tty.press("y", "3 memories");
     here("Build");
-    tty.send("gu");
-    tty.see("4 memories");
+    tty.press("gu", "4 memories");
     here("Deploy");
     assert!(home.project().join(".memory/by_robots.md").exists());
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }

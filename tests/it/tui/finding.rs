@@ -4,51 +4,39 @@ use std::fs;
 use std::io::Write as _;
 
 use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
-use crate::support::Home;
+use crate::support::{Home, ends, has, starts};
 
 /// A conversation in the project, as Claude Code logs it.
 pub(super) fn talk(home: &Home) -> std::path::PathBuf {
-    let project = home.project();
-    let project = project.canonicalize().expect("it is there");
-    let cwd = project.display().to_string();
-    let slug: String = cwd
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let output = |number: usize, role: &str, text: &str| {
-        format!(
-            r#"{{"type":"{role}","uuid":"u{number}","timestamp":"2026-01-02T03:04:{number:02}Z","cwd":"{cwd}","sessionId":"s1","message":{{"role":"{role}","content":"{text}"}}}}"#
-        ) + "\n"
-    };
-    let mut text = output(1, "user", "why do two tabs log each other out?");
-    text += &output(2, "assistant", "Both present the same refresh token.");
+    let mut said = vec![
+        ("user", "why do two tabs log each other out?".to_owned()),
+        (
+            "assistant",
+            "Both present the same refresh token.".to_owned(),
+        ),
+    ];
     for number in 3..50 {
         let role = if number % 2 == 1 { "user" } else { "assistant" };
-        text += &output(number, role, &format!("step {number} of the long way"));
+        said.push((role, format!("step {number} of the long way")));
     }
-    text += &output(50, "user", "keep a grace window of ten seconds");
-    let path = format!(".claude/projects/{slug}/s1.jsonl");
-    home.file(&path, text);
-    home.path().join(path)
+    said.push(("user", "keep a grace window of ten seconds".to_owned()));
+    home.claude_log("s1", &said)
 }
 
 #[test]
 fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
     let home = shop();
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     tty.press("/", "find ❯");
     tty.see("newest first");
-    tty.send("tkns lve");
-    tty.see("1 found");
+    tty.press("tkns lve", "1 found");
     tty.see("Tokens live for 15 minutes.");
     // Ctrl-E opens the editor at the hit.
     tty.press("\u{5}", "edit · auth.md");
     tty.press("All ", "All Tokens live");
     tty.press(SAVE, "save 1 file");
-    tty.send(ENTER);
-    tty.see("Memory saved: auth.md");
+    tty.press(ENTER, "Memory saved: auth.md");
     let expected: Vec<(String, Vec<u8>)> = before
         .into_iter()
         .map(|(path, bytes)| {
@@ -64,8 +52,7 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
     tty.press("\u{1b}u", "Undone");
     tty.send(ESCAPE);
     tty.gone("find ❯");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
@@ -82,18 +69,15 @@ fn what_stands_only_in_the_index_is_found_and_opened_with_its_store() {
     // The index says more than which memories there are, so it counts as one.
     tty.see("5 memories");
     tty.press("/", "find ❯");
-    tty.send("quokka17");
-    tty.see("1 found");
+    tty.press("quokka17", "1 found");
     tty.send(ENTER);
     let screen = tty.until("the index", |screen| {
         screen.contains("quokka17") && !screen.contains("find ❯")
     });
-    assert!(screen.contains(".memory"), "{screen}");
+    has(&screen, [".memory"]);
     tty.press(ESCAPE, "❯ quokka17");
-    tty.send(ESCAPE);
-    tty.see("5 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "5 memories");
+    tty.quit();
 }
 
 #[test]
@@ -101,11 +85,9 @@ fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     let home = shop();
     let log = talk(&home);
     let before = fs::read(&log).expect("there");
-    let tty = Tty::open(&home, &[]);
-    tty.see("1 session");
+    let tty = Tty::seeing(&home, "1 session");
     tty.press("/", "find ❯");
-    tty.send("\"grace window\"");
-    tty.see("you · why do");
+    tty.press("\"grace window\"", "you · why do");
     tty.send(ENTER);
     let screen = tty.until("the reader", |screen| {
         // The last line is drawn last.
@@ -131,42 +113,32 @@ fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     assert_eq!(after[..before.len()], before[..], "logs are never written");
     assert_eq!(after.len(), before.len() + more.len() + 1);
     tty.press(ESCAPE, "find ❯");
-    tty.send(ESCAPE);
-    tty.see("4 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "4 memories");
+    tty.quit();
 }
 
 #[test]
 fn a_journey_of_finding_comes_back_to_its_list() {
     let home = shop();
     talk(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("1 session");
+    let tty = Tty::seeing(&home, "1 session");
     tty.press("/", "find ❯");
     tty.see("newest first");
     // A slip of the keyboard finds the word, and says so.
-    tty.send("refersh tokne");
-    tty.see("not as typed");
+    tty.press("refersh tokne", "not as typed");
     tty.see("Both present the same refresh token.");
     // The lines of a session are one row.
-    tty.send("\u{15}long way");
-    tty.see("+46");
+    tty.press("\u{15}long way", "+46");
     // Esc comes back from a memory to the list as it was.
-    tty.send("\u{15}15 minutes");
-    tty.see("1 found");
+    tty.press("\u{15}15 minutes", "1 found");
     tty.press(ENTER, "e edit");
-    tty.send(ESCAPE);
-    tty.see("❯ 15 minutes");
-    tty.send(ESCAPE);
-    tty.see("4 memories");
+    tty.press(ESCAPE, "❯ 15 minutes");
+    tty.press(ESCAPE, "4 memories");
     // The query is there again, and the next letter replaces it.
     tty.press("/", "❯ 15 minutes");
     tty.press("JWT", "❯ JWT ");
-    tty.send(ESCAPE);
-    tty.see("4 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "4 memories");
+    tty.quit();
 }
 
 #[test]
@@ -174,47 +146,38 @@ fn what_is_typed_before_the_first_frame_is_kept() {
     let home = shop();
     // The terminal is asked for its background, and does not answer.
     let tty = Tty::sized(&home, &[], (100, 30), &[("COLORFGBG", "")]);
-    tty.send("/minutes");
-    tty.see("❯ minutes");
+    tty.press("/minutes", "❯ minutes");
     tty.see("Tokens live for 15 minutes.");
-    tty.send(ESCAPE);
-    tty.see("4 memories");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press(ESCAPE, "4 memories");
+    tty.quit();
 }
 
 #[test]
 fn the_scope_is_switched_inside() {
     let home = shop();
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     tty.press("A", "tome   everything");
     tty.press("A", "tome   project");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn logs_are_in_the_tree_by_agent() {
     let home = shop();
     talk(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("1 session");
+    let tty = Tty::seeing(&home, "1 session");
     tty.press("G", "sessions");
     tty.press("l", "claude-code");
-    tty.send("jl");
-    tty.see("why do two tabs");
-    tty.send("j");
-    tty.see("Both present the same refresh token.");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.press("jl", "why do two tabs");
+    tty.press("j", "Both present the same refresh token.");
+    tty.quit();
 }
 
 /// Runs `tome pick` with its output redirected to a file, as in a shell's `$(…)`.
 fn pick(home: &Home, args: &str) -> Tty {
     let script = format!("exec \"$TOME\" pick {args} > \"$HOME/picked\"");
     let tome = env!("CARGO_BIN_EXE_tome");
-    Tty::program(home, &["sh", "-c", &script], &[("TOME", tome)])
+    Tty::program(home, &["sh", "-c", &script], (100, 30), &[("TOME", tome)])
 }
 
 fn picked(home: &Home) -> String {
@@ -249,10 +212,8 @@ fn what_is_picked_is_printed_and_the_terminal_is_only_drawn_on() {
     tty.send(ENTER);
     assert!(tty.end().0.success());
     let line = picked(&home);
-    assert!(
-        line.starts_with("cd ") && line.ends_with("claude --resume s1\n"),
-        "{line}"
-    );
+    starts(&line, "cd ");
+    ends(&line, "claude --resume s1\n");
 }
 
 #[test]
@@ -285,6 +246,5 @@ fn the_divider_is_dragged() {
     tty.until("a wider tree", |screen| {
         edge(screen).is_some_and(|edge| edge > before + 15)
     });
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }

@@ -4,14 +4,15 @@ use std::fs;
 
 use super::{ENTER, ESCAPE, Tty, files, shop};
 
+use crate::support::lacks;
+
 const REVIEW: &str = "R";
 
 #[test]
 fn what_an_agent_writes_waits_is_reverted_and_waits_again_after_undo() {
     let home = shop();
     let before = files(&home);
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     // The first sight of a store is no news, and what is written before it would be part of it.
     let seen = home.path().join(".local/share/tome/history/review");
     tty.until("the store was seen", |_| {
@@ -40,10 +41,9 @@ fn what_an_agent_writes_waits_is_reverted_and_waits_again_after_undo() {
     tty.send(ESCAPE);
     tty.gone("Nothing waits");
     let screen = tty.see("4 memories");
-    assert!(!screen.contains("to review"), "{screen}");
+    lacks(&screen, ["to review"]);
     assert_eq!(fs::read_to_string(&path).expect("text"), theirs);
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
     let counted = home.run(&["review", "--count"]);
     assert_eq!((counted.code, counted.out.as_str()), (0, "0\n"));
 }
@@ -55,8 +55,7 @@ fn what_was_written_since_the_last_time_is_counted_when_the_program_opens() {
     let path = home.project().join(".memory/new.md");
     fs::write(&path, super::memory("New", "project", "Said an agent.")).expect("writes");
     fs::remove_file(home.project().join(".memory/tea.md")).expect("deletes");
-    let tty = Tty::open(&home, &[]);
-    tty.see("2 to review");
+    let tty = Tty::seeing(&home, "2 to review");
     tty.press(REVIEW, "+ new.md");
     tty.see("− tea.md");
     tty.press("G", "to review");

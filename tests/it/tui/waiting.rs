@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::{END, ESCAPE, Tty, go_to, shop};
-use crate::support::{Home, Paused, not_run};
+use crate::support::{Home, Paused, has, not_run};
 
 /// A process that holds the lock of the shop's store until it is resumed; `None` if it cannot be
 /// paused.
@@ -22,12 +22,10 @@ fn holding(home: &Home) -> Option<Paused> {
 fn reading_and_typing_go_on_while_a_change_waits_for_its_store() {
     let home = shop();
     let Some(other) = holding(&home) else { return };
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
-    tty.send("y");
-    tty.see("waiting for tome patch (pid ");
+    tty.press("y", "waiting for tome patch (pid ");
     // Reading, changes from outside and typing do not wait.
     tty.send(ESCAPE);
     tty.gone("filter ❯");
@@ -51,23 +49,20 @@ fn reading_and_typing_go_on_while_a_change_waits_for_its_store() {
     tty.see("Memory deleted: build.md");
     tty.gone("waiting for");
     assert!(!home.project().join(".memory/build.md").exists());
-    assert!(home.read("project/.memory/tea.md").contains("Black."));
+    has(home.read("project/.memory/tea.md"), ["Black."]);
     tty.send(ESCAPE);
     tty.gone("edit · ");
-    tty.send("q");
-    assert!(tty.end().0.success());
+    tty.quit();
 }
 
 #[test]
 fn quitting_does_not_wait_for_a_store_and_says_what_was_not_done() {
     let home = shop();
     let Some(other) = holding(&home) else { return };
-    let tty = Tty::open(&home, &[]);
-    tty.see("4 memories");
+    let tty = Tty::seeing(&home, "4 memories");
     go_to(&tty, "Build");
     tty.press("d", "delete 1 memory");
-    tty.send("y");
-    tty.see("waiting for tome patch (pid ");
+    tty.press("y", "waiting for tome patch (pid ");
     let start = Instant::now();
     tty.send("q");
     let (status, raw) = tty.end();

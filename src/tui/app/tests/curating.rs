@@ -2,15 +2,12 @@
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{TestApp, moment, plan_of};
-use crate::core::Error;
-use crate::core::change::history::{History, Record};
-use crate::core::change::{Author, Change, plan_and_commit, recorded_edits};
+use super::{TestApp, moment, plan_of, you};
+use crate::core::change::{Author, recorded_edits};
 use crate::core::insight::curate::collect::{Sources, collect};
-use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::fix;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::curate::waiver::{self, Waiver};
 use crate::core::insight::curate::{Finding, check_each};
@@ -24,28 +21,21 @@ use crate::tui::event::{CurateStep, Event};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
 
-/// An app in which the findings are shown: an invisible character in `notes.md`, two lines of the
-/// index that lead nowhere, and a memory without a text.
-struct Curating {
-    ui: TestApp,
-    history: History,
-}
-
-impl Curating {
-    fn new() -> Self {
-        let mut curating = Self::closed(100, 28, Background::Dark);
-        curating.open();
-        curating
+impl TestApp {
+    /// An app in which the findings are shown: an invisible character in `notes.md`, two lines of
+    /// the index that lead nowhere, and a memory without a text.
+    fn curating() -> Self {
+        let mut ui = Self::untidy(100, 28, Background::Dark);
+        ui.open_findings();
+        ui
     }
 
     /// The same before the pane is opened.
-    fn closed(width: u16, height: u16, background: Background) -> Self {
-        let ui = TestApp::sized(width, height, background);
-        let history = History::open(&ui.home.path().join("history"));
-        let mut curating = Self { ui, history };
+    fn untidy(width: u16, height: u16, background: Background) -> Self {
+        let mut curating = Self::sized(width, height, background);
         let head =
             |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
-        let index = curating.read("MEMORY.md");
+        let index = curating.read_file("MEMORY.md");
         curating.write(
             "notes.md",
             &format!("{}Pay the in\u{200b}voice.\n", head("Notes")),
@@ -56,40 +46,23 @@ impl Curating {
         curating
     }
 
-    fn open(&mut self) {
-        let effects = self.ui.press("c");
+    fn open_findings(&mut self) {
+        let effects = self.press("c");
         self.check(&effects);
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        let root = self.ui.home.path().join("claude");
-        root.canonicalize().expect("there").join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
+    fn read_file(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    fn write(&mut self, name: &str, text: &str) -> Vec<Effect> {
-        fs::write(self.path(name), text).expect("writes");
-        self.refresh(&[self.path(name)])
-    }
-
-    /// Reads the store again, as the library worker does.
-    fn refresh(&mut self, paths: &[PathBuf]) -> Vec<Effect> {
-        let library = Arc::new(self.ui.library.refresh(paths));
-        self.ui.library = Arc::clone(&library);
-        self.ui.tell(Event::Indexed(library))
-    }
-
     fn environment(&self) -> Environment {
-        let home = self.ui.home.path();
+        let home = self.home.path();
         Environment::of_home(home, home.to_owned(), home.join("data"))
     }
 
     /// The findings, rule by rule.
     fn findings(&self) -> Vec<Vec<(StoreId, Finding)>> {
-        let stores = self.ui.library.stores.iter();
+        let stores = self.library.stores.iter();
         let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();
         let sources = Sources {
             environment: &self.environment(),
@@ -123,21 +96,20 @@ impl Curating {
         for (number, findings) in all.into_iter().enumerate() {
             let done = number + 1;
             let step = CurateStep::Found { findings, done, of };
-            self.ui.tell(Event::Curated { generation, step });
+            self.tell(Event::Curated { generation, step });
         }
         let step = CurateStep::Finished(Ok(()));
-        self.ui.tell(Event::Curated { generation, step });
+        self.tell(Event::Curated { generation, step });
     }
 
     /// Plans the fixes that are asked for, as the library worker does; returns how many.
-    fn plan(&mut self, effects: &[Effect]) -> usize {
+    fn plan_fixes(&mut self, effects: &[Effect]) -> usize {
         let (generation, request) = plan_of(effects);
         let Request::Fix(chosen) = &*request else {
-            self.ui.planned(effects);
+            self.planned(effects);
             return 0;
         };
-        let find =
-            |id: &StoreId| Arc::clone(&self.ui.library.store_by_id(id).expect("a store").store);
+        let find = |id: &StoreId| Arc::clone(&self.library.store_by_id(id).expect("a store").store);
         let stores: Vec<_> = chosen
             .iter()
             .map(|(id, findings)| (find(id), findings))
@@ -146,10 +118,10 @@ impl Curating {
             .iter()
             .map(|(store, findings)| (&**store, findings.iter().collect()))
             .collect();
-        let result = plan_fixes(&stores, &moment());
+        let result = fix::plan_fixes(&stores, &moment());
         let (generation, request) = (generation, request.clone());
         let count = chosen.iter().map(|(_, findings)| findings.len()).sum();
-        self.ui.tell(Event::Planned {
+        self.tell(Event::Planned {
             generation,
             request,
             result,
@@ -158,59 +130,28 @@ impl Curating {
         count
     }
 
-    /// Makes the change that was reviewed, as the writer does.
-    fn commit(&mut self, effects: &[Effect]) {
-        let [Effect::Write(WriteJob::Commit { request, change })] = effects else {
-            panic!("{effects:?}");
-        };
-        let record = self.made((**change).clone());
-        self.committed(request.clone(), record);
-    }
-
-    fn made(&self, change: Change) -> Record {
-        let author = Author {
-            who: "you".to_owned(),
-            door: "tui".to_owned(),
-        };
-        let roots: Vec<PathBuf> = change.roots().into_iter().map(Path::to_owned).collect();
-        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        let made = plan_and_commit(&self.history, &roots, &author, &moment(), || {
-            Ok::<_, Error>(change.clone())
-        });
-        made.expect("commits").record.expect("a change")
-    }
-
-    /// Tells of a change: the stores are read and checked again, and its edits are counted.
-    fn committed(&mut self, request: Box<Request>, record: Record) {
-        let paths = record.files.iter().map(|file| file.root.join(&file.path));
-        let check = self.refresh(&paths.collect::<Vec<_>>());
+    /// Makes the change that is asked for, as the writer does: the stores are read and checked
+    /// again, and its edits are counted.
+    fn commit_and_check(&mut self, effects: &[Effect]) {
+        let (request, record, check) = self.made(effects);
         let result = Ok(Some(record.clone()));
-        let effects = self.ui.tell(Event::Committed { request, result });
+        let effects = self.tell(Event::Committed { request, result });
         let compare = LibraryJob::Compare {
             id: record.id.clone(),
         };
         assert_eq!(effects, [Effect::Library(compare)]);
         let result = recorded_edits(&self.history, &record);
         let id = record.id;
-        self.ui.tell(Event::Compared { id, result });
+        self.tell(Event::Compared { id, result });
         self.check(&check);
     }
 
-    /// Takes the last change back, as the writer does.
-    fn undo(&mut self) {
-        let effects = self.ui.press("u");
+    /// Takes the last change back.
+    fn undo_and_check(&mut self) {
+        let effects = self.press("u");
         let latest = Box::new(Request::Latest(UndoDirection::Undo));
-        assert_eq!(effects, [Effect::Write(WriteJob::Do(latest.clone()))]);
-        let root = self.path("");
-        let record = self
-            .history
-            .undoable(&[&root])
-            .expect("reads")
-            .expect("one");
-        let direction = crate::core::change::Direction::Back;
-        let change = crate::core::change::replay(&self.history, &record, direction, &moment());
-        let record = self.made(change.expect("plans"));
-        self.committed(latest, record);
+        assert_eq!(effects, [Effect::Write(WriteJob::Do(latest))]);
+        self.commit_and_check(&effects);
     }
 
     /// Waives findings, as the writer does.
@@ -220,7 +161,7 @@ impl Curating {
         };
         let author = Author {
             who: "kim".to_owned(),
-            door: "tui".to_owned(),
+            ..you()
         };
         let data = self.environment().data;
         for finding in &job.findings {
@@ -238,24 +179,10 @@ impl Curating {
         let waivers: Vec<Option<Waiver>> =
             findings.into_iter().map(|finding| finding.waived).collect();
         let job = WaiveJob::clone(job);
-        self.ui.tell(Event::Waived {
+        self.tell(Event::Waived {
             job,
             result: Ok(waivers),
         });
-    }
-}
-
-impl std::ops::Deref for Curating {
-    type Target = TestApp;
-
-    fn deref(&self) -> &TestApp {
-        &self.ui
-    }
-}
-
-impl std::ops::DerefMut for Curating {
-    fn deref_mut(&mut self) -> &mut TestApp {
-        &mut self.ui
     }
 }
 
@@ -268,7 +195,7 @@ fn generation(effects: &[Effect]) -> u64 {
 
 #[test]
 fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
-    let mut curating = Curating::closed(100, 28, Background::Dark);
+    let mut curating = TestApp::untidy(100, 28, Background::Dark);
     let effects = curating.press("c");
     let generation = generation(&effects);
     assert_eq!(curating.place(), KeyContext::Curate);
@@ -282,11 +209,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
         let step = CurateStep::Found { findings, done, of };
         curating.tell(Event::Curated { generation, step });
     }
-    assert!(
-        curating.title().contains(&format!("{of} of {of} rules")),
-        "{}",
-        curating.title()
-    );
+    curating.titled(&format!("{of} of {of} rules"));
     curating.is_at("notes");
     let step = CurateStep::Finished(Ok(()));
     curating.tell(Event::Curated { generation, step });
@@ -304,7 +227,7 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
 
 #[test]
 fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
-    let mut curating = Curating::closed(100, 28, Background::Dark);
+    let mut curating = TestApp::untidy(100, 28, Background::Dark);
     let effects = curating.press("c");
     let mut all = curating.findings();
     let of = all.len();
@@ -320,14 +243,14 @@ fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
     let effects = curating.press("c");
     curating.check(&effects);
     let doubled = curating.title();
-    let mut whole = Curating::new();
+    let mut whole = TestApp::curating();
     assert_eq!(doubled, whole.title());
     whole.press("<esc>");
 }
 
 #[test]
 fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("hollow");
     let rule = curating.here();
     curating.press("s");
@@ -356,8 +279,8 @@ fn looks() {
         ("dark", (120, 20), Background::Dark),
         ("light", (80, 24), Background::Light),
     ] {
-        let mut curating = Curating::closed(size.0, size.1, background);
-        curating.open();
+        let mut curating = TestApp::untidy(size.0, size.1, background);
+        curating.open_findings();
         curating.press("j j <space>");
         insta::assert_snapshot!(format!("curate-{name}"), curating.styled());
     }
@@ -365,28 +288,27 @@ fn looks() {
 
 #[test]
 fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside_it() {
-    let mut curating = Curating::new();
-    let before = (curating.read("MEMORY.md"), curating.read("notes.md"));
+    let mut curating = TestApp::curating();
+    let before = (
+        curating.read_file("MEMORY.md"),
+        curating.read_file("notes.md"),
+    );
     curating.select("gone.md");
     let effects = curating.press("f");
-    assert_eq!(curating.plan(&effects), 1);
+    assert_eq!(curating.plan_fixes(&effects), 1);
     curating.shows(["fix 1 finding", "- [Gone](gone.md)"]);
     assert_eq!(
-        curating.read("MEMORY.md"),
+        curating.read_file("MEMORY.md"),
         before.0,
         "nothing is written yet"
     );
     let effects = curating.press("<cr>");
-    curating.commit(&effects);
-    assert!(!curating.read("MEMORY.md").contains("gone.md"));
+    curating.commit_and_check(&effects);
+    assert!(!curating.read_file("MEMORY.md").contains("gone.md"));
     curating.is_at("lost.md");
-    assert!(
-        curating.title().contains("freed 1 line, "),
-        "{}",
-        curating.title()
-    );
-    curating.undo();
-    assert_eq!(curating.read("MEMORY.md"), before.0);
+    curating.titled("freed 1 line, ");
+    curating.undo_and_check();
+    assert_eq!(curating.read_file("MEMORY.md"), before.0);
     assert!(!curating.title().contains("freed"), "{}", curating.title());
     // Several at once are one change, over all groups.
     curating.select("index-dangling");
@@ -395,34 +317,41 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     curating.press("<space>");
     curating.shows(["3 marked"]);
     let effects = curating.press("f");
-    assert_eq!(curating.plan(&effects), 3);
+    assert_eq!(curating.plan_fixes(&effects), 3);
     let effects = curating.press("<cr>");
-    curating.commit(&effects);
-    assert!(curating.read("notes.md").ends_with("Pay the invoice.\n"));
-    assert!(!curating.read("MEMORY.md").contains("lost.md"));
+    curating.commit_and_check(&effects);
+    assert!(
+        curating
+            .read_file("notes.md")
+            .ends_with("Pay the invoice.\n")
+    );
+    assert!(!curating.read_file("MEMORY.md").contains("lost.md"));
     curating.lacks(["marked"]);
-    curating.undo();
+    curating.undo_and_check();
     assert_eq!(
-        (curating.read("MEMORY.md"), curating.read("notes.md")),
+        (
+            curating.read_file("MEMORY.md"),
+            curating.read_file("notes.md")
+        ),
         before
     );
 }
 
 #[test]
 fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("gone.md");
     let effects = curating.press("f");
-    let index = curating.read("MEMORY.md");
+    let index = curating.read_file("MEMORY.md");
     fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
-    curating.plan(&effects);
+    curating.plan_fixes(&effects);
     curating.shows(["was changed meanwhile"]);
     assert_eq!(curating.place(), KeyContext::Curate);
 }
 
 #[test]
 fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("lost.md");
     let here = curating.here();
     curating.press("e");
@@ -447,7 +376,7 @@ fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() 
 
 #[test]
 fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("hollow");
     curating.press("<space>");
     curating.select("notes");
@@ -458,12 +387,12 @@ fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
         panic!("{request:?}");
     };
     assert_eq!(stores[0].1, ["hollow.md", "notes.md"]);
-    curating.plan(&effects);
+    curating.plan_fixes(&effects);
     let effects = curating.press("y");
-    curating.commit(&effects);
+    curating.commit_and_check(&effects);
     curating.lacks(["▾ empty"]);
-    assert!(curating.title().contains("freed"), "{}", curating.title());
-    curating.undo();
+    curating.titled("freed");
+    curating.undo_and_check();
     curating.shows(["▾ empty"]);
     // The index itself is no memory.
     curating.select("gone.md");
@@ -473,19 +402,14 @@ fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
 
 #[test]
 fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("gone.md");
     curating.press("w");
     assert_eq!(curating.place(), KeyContext::Prompt);
     assert_eq!(curating.press("<cr>"), [], "it asks for words");
     let effects = curating.press("soon <cr>");
     curating.waive(&effects);
-    assert!(
-        curating
-            .ui
-            .text()
-            .contains("1 finding waived · u undoes it")
-    );
+    curating.shows(["1 finding waived · u undoes it"]);
     curating.lacks(["gone.md"]);
     curating.is_at("lost.md");
     curating.press("W");
@@ -509,7 +433,7 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
 
 #[test]
 fn a_pinned_memory_has_no_open_findings() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("gone.md");
     let effects = curating.press("P");
     curating.waive(&effects);
@@ -521,14 +445,14 @@ fn a_pinned_memory_has_no_open_findings() {
 
 #[test]
 fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.select("empty");
     curating.press("h");
     curating.select("lost.md");
     curating.press("<space> k");
     curating.is_at("lost.md");
     let index = curating
-        .read("MEMORY.md")
+        .read_file("MEMORY.md")
         .replace("- [Gone](gone.md) - d\n", "");
     let effects = curating.write("MEMORY.md", &index);
     // Until the check is finished.
@@ -544,7 +468,7 @@ fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
 
 #[test]
 fn escape_takes_the_marks_away_and_then_leaves() {
-    let mut curating = Curating::new();
+    let mut curating = TestApp::curating();
     curating.press("<space> <esc>");
     assert_eq!(curating.place(), KeyContext::Curate);
     curating.lacks(["marked"]);

@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
 use jiff::tz::TimeZone;
-use ratatui::crossterm::event::Event as Input;
 
 use super::{TestApp, copying, kept_text, moment, plan_of};
 use crate::core::insight::timeline::Timeline;
 use crate::core::insight::timeline::summarize::Offline;
-use crate::core::log::{LogLocations, Resume, read};
+use crate::core::log::{LogLocations, Resume};
 use crate::core::memory::library::Library;
 use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::search::fixture::TestModel;
 use crate::core::search::semantic::Semantic;
-use crate::tui::effect::{Effect, LibraryJob, Request, SearchJob, TerminalJob, TranscriptJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, SearchJob, TerminalJob};
 use crate::tui::event::{Event, EventSender};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -24,10 +23,9 @@ use crate::tui::worker::meaning::Meaning;
 use crate::tui::worker::search::{Job, SearchWorker};
 use crate::tui::worker::thread::Worker as _;
 
-/// An app with logs, whose searches and transcripts are performed at once.
-pub(super) struct TestUi {
-    pub(super) ui: TestApp,
-    search_worker: SearchWorker,
+/// Performs searches, as the worker does.
+pub(super) struct Searcher {
+    pub(super) worker: SearchWorker,
     newest: Arc<AtomicU64>,
     received: Receiver<Event>,
 }
@@ -41,41 +39,52 @@ const SAID: &str = concat!(
     "\n",
 );
 
-impl TestUi {
-    pub(super) fn new() -> Self {
-        Self::sized(100, 28, Background::Dark)
+impl TestApp {
+    /// An app with logs, whose searches and transcripts are performed at once.
+    pub(super) fn with_logs() -> Self {
+        Self::sized_with_logs(100, 28, Background::Dark)
     }
 
-    pub(super) fn sized(width: u16, height: u16, background: Background) -> Self {
-        let ui = TestApp::sized(width, height, background);
+    pub(super) fn sized_with_logs(width: u16, height: u16, background: Background) -> Self {
+        let mut ui = Self::sized(width, height, background);
         let projects = ui.home.path().join("agent/projects/-shop");
         fs::create_dir_all(&projects).expect("folders");
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
         let (events, received) = EventSender::new();
         let newest = Arc::new(AtomicU64::new(0));
         let time = (moment as fn() -> _, TimeZone::UTC);
-        let search_worker = SearchWorker::new(events, time, Arc::clone(&newest));
-        let mut ui = Self {
-            ui,
-            search_worker,
+        let mut worker = SearchWorker::new(events, time, Arc::clone(&newest));
+        worker.perform(Job::Stores(Arc::clone(&ui.library)));
+        ui.searcher = Some(Searcher {
+            worker,
             newest,
             received,
-        };
-        let library = Arc::clone(&ui.library);
-        ui.search_worker.perform(Job::Stores(library));
+        });
         ui.look();
         ui
+    }
+
+    fn searcher(&mut self) -> &mut Searcher {
+        self.searcher.as_mut().expect("an app with logs")
+    }
+
+    /// Does something while no search is answered and no transcript is read.
+    pub(super) fn unanswered<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let searcher = self.searcher.take();
+        let done = act(self);
+        self.searcher = searcher;
+        done
     }
 
     /// Reads the logs, as the corpus worker does.
     pub(super) fn look(&mut self) {
         let catalog = LogCatalog {
             locations: LogLocations {
-                claude: vec![self.ui.home.path().join("agent")],
+                claude: vec![self.home.path().join("agent")],
                 ..LogLocations::default()
             },
             kept: None,
-            cache: self.ui.home.path().join("cache"),
+            cache: self.home.path().join("cache"),
             scope: LogScope::All,
             timeline: crate::core::memory::config::TimelineSettings::default(),
         };
@@ -83,82 +92,26 @@ impl TestUi {
         let corpus = catalog.corpus(&files, &()).expect("reads");
         let log_groups = Library::group_logs(log_summaries(&corpus, &files));
         self.tell(Event::LogsListed(Arc::new(log_groups)));
-        self.search_worker.perform(Job::Logs(Arc::new(corpus)));
-        let events: Vec<Event> = self.received.try_iter().collect();
+        let searcher = self.searcher();
+        searcher.worker.perform(Job::Logs(Arc::new(corpus)));
+        let events: Vec<Event> = searcher.received.try_iter().collect();
         for event in events {
             self.tell(event);
         }
     }
 
-    /// Writes a file of a store and reads it again, as the library worker does.
-    pub(super) fn write(&mut self, path: &str, text: &str) {
-        let file = self.ui.home.path().canonicalize().expect("canonical");
-        let file = file.join(path);
-        fs::write(&file, text).expect("written");
-        let library = Arc::new(self.ui.library.refresh(&[file]));
-        self.ui.library = Arc::clone(&library);
-        self.search_worker
-            .perform(Job::Stores(Arc::clone(&library)));
-        self.tell(Event::Indexed(library));
-    }
-
-    pub(super) fn tell(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.ui.tell(event);
-        self.perform(effects)
-    }
-
-    pub(super) fn press(&mut self, keys: &str) -> Vec<Effect> {
-        let mut left = Vec::new();
-        for key in crate::tui::keys::keys(keys) {
-            left.extend(self.tell(Event::Input(vec![Input::Key(key)])));
-        }
-        left
-    }
-
     /// Performs a search; returns what it sends.
     pub(super) fn search(&mut self, job: SearchJob) -> Vec<Event> {
-        self.newest.store(job.generation, Ordering::Relaxed);
-        self.search_worker.perform(Job::Find(job));
-        self.received.try_iter().collect()
-    }
-
-    /// Performs searches and reads; returns the other effects.
-    fn perform(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
-        let mut left = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Search(job) => {
-                    for event in self.search(job) {
-                        left.extend(self.tell(event));
-                    }
-                }
-                Effect::Transcript(TranscriptJob { file, .. }) => {
-                    let result = read(&file).map(Arc::new);
-                    left.extend(self.tell(Event::Opened { file, result }));
-                }
-                other => left.push(other),
-            }
-        }
-        left
-    }
-
-    fn styled(&self) -> String {
-        let home = self.ui.home.path().display().to_string();
-        self.ui.styled().replace(&home, "~")
-    }
-}
-
-impl std::ops::Deref for TestUi {
-    type Target = TestApp;
-
-    fn deref(&self) -> &TestApp {
-        &self.ui
+        let searcher = self.searcher();
+        searcher.newest.store(job.generation, Ordering::Relaxed);
+        searcher.worker.perform(Job::Find(job));
+        searcher.received.try_iter().collect()
     }
 }
 
 #[test]
 fn an_empty_query_shows_what_is_new() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/");
     assert_eq!(ui.place(), KeyContext::Find);
     ui.shows(["Auth Refactor", "session ", "claude · shop", "newest first"]);
@@ -168,7 +121,7 @@ fn an_empty_query_shows_what_is_new() {
 
 #[test]
 fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ jwt<space>refsh");
     ui.shows(["◆ Auth Refactor", "Use JWT with refresh token rotation."]);
     ui.press("<cr>");
@@ -190,7 +143,7 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
 
 #[test]
 fn a_message_is_found_and_its_log_opens_there() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<space>in:logs<space>");
     ui.shows(["in:logs ×", "you · why does"]);
     ui.press("<cr>");
@@ -207,14 +160,14 @@ fn a_message_is_found_and_its_log_opens_there() {
 
 #[test]
 fn tool_text_is_found_when_words_give_nothing() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ \"two_tabs \"");
     ui.shows(["tool · why doe"]);
 }
 
 #[test]
 fn marks_go_to_the_tree_or_to_the_clipboard() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ type:project<space><tab><tab>");
     ui.shows(["2 marked"]);
     let copied = ui.press("<c-y>");
@@ -237,7 +190,7 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
 
 #[test]
 fn what_is_not_understood_is_said_and_nothing_found_teaches() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ since:never");
     ui.shows(["since"]);
     ui.press("<c-u>zzzzqqqq");
@@ -246,7 +199,7 @@ fn what_is_not_understood_is_said_and_nothing_found_teaches() {
 
 #[test]
 fn a_filter_is_completed_and_taken_back() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ ty");
     ui.shows(["type:"]);
     ui.press("<right> pro <right>");
@@ -257,7 +210,7 @@ fn a_filter_is_completed_and_taken_back() {
 
 #[test]
 fn a_log_is_in_the_tree_and_grows_on_the_screen() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("G");
     ui.is_at("sessions");
     ui.press("l j l j");
@@ -275,7 +228,7 @@ fn a_log_is_in_the_tree_and_grows_on_the_screen() {
 
 #[test]
 fn words_are_found_in_a_log() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>/");
     assert_eq!(ui.place(), KeyContext::Prompt);
     ui.press("failed<cr>");
@@ -286,9 +239,9 @@ fn words_are_found_in_a_log() {
 
 #[test]
 fn every_key_of_a_log_does_its_work() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>");
-    let here = |ui: &TestUi| ui.row("▌");
+    let here = |ui: &TestApp| ui.row("▌");
     assert!(here(&ui).contains("people out"));
     ui.press("J");
     assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
@@ -321,7 +274,7 @@ fn every_key_of_a_log_does_its_work() {
 
 #[test]
 fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
-    let mut ui = TestUi::sized(100, 9, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(100, 9, Background::Dark);
     ui.press("/ auth<space>migr");
     let before = ui.text();
     assert!(before.contains("Backend auth migration"), "{before}");
@@ -347,7 +300,7 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
 
 #[test]
 fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ jwt<space>refsh<cr>");
     ui.is_at("Auth Refactor");
     ui.press("/ access<space>token <c-e>");
@@ -358,7 +311,7 @@ fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
 
 #[test]
 fn marks_outlive_what_was_typed_when_they_were_made() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ jwt<tab> <c-u>publish<tab> <c-u>tea");
     ui.shows(["2 marked"]);
     ui.press("<cr>");
@@ -375,10 +328,10 @@ fn marks_outlive_what_was_typed_when_they_were_made() {
 
 #[test]
 fn enter_waits_for_the_answer_to_what_was_typed() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/");
     // All at once, as in a paste: no results arrive in between.
-    let effects = ui.ui.press("publish<cr>");
+    let effects = ui.unanswered(|ui| ui.press("publish<cr>"));
     assert_eq!(ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);
     assert_eq!(ui.place(), KeyContext::Preview);
@@ -387,7 +340,7 @@ fn enter_waits_for_the_answer_to_what_was_typed() {
 
 #[test]
 fn a_preview_stays_where_it_is_when_something_else_is_said() {
-    let mut ui = TestUi::sized(100, 10, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(100, 10, Background::Dark);
     ui.press("G l j l j <tab> <pagedown>");
     let before = ui.text();
     let other = ui.home.path().join("agent/projects/-shop/s2.jsonl");
@@ -403,13 +356,13 @@ fn a_preview_stays_where_it_is_when_something_else_is_said() {
 
 #[test]
 fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ publish");
-    let home = ui.home.path().join("claude");
-    let gone = home.canonicalize().expect("canonical").join("release.md");
+    let library = Arc::clone(&ui.library);
+    let gone = ui.path("release.md");
     fs::remove_file(&gone).expect("removes");
-    let library = Arc::new(ui.library.refresh(&[gone]));
-    ui.tell(Event::Indexed(library));
+    // What is found is still of the library before.
+    ui.tell(Event::Indexed(Arc::new(library.refresh(&[gone]))));
     assert_eq!(ui.press("<c-e>"), []);
     assert_eq!(ui.place(), KeyContext::Find, "no editor");
     ui.shows(["not there any more"]);
@@ -418,18 +371,22 @@ fn what_is_gone_is_not_edited_and_nothing_else_is_in_its_place() {
 #[test]
 fn looks_of_find_and_of_a_log() {
     for (name, background) in [("dark", Background::Dark), ("light", Background::Light)] {
-        let mut ui = TestUi::sized(100, 20, background);
+        let mut ui = TestApp::sized_with_logs(100, 20, background);
         ui.press("/ refresh");
-        insta::assert_snapshot!(format!("find-{name}"), ui.styled());
+        let styled = |ui: &TestApp| {
+            let home = ui.home.path().display().to_string();
+            ui.styled().replace(&home, "~")
+        };
+        insta::assert_snapshot!(format!("find-{name}"), styled(&ui));
         ui.press("<c-u>people<space>out<cr>jj<cr>");
-        insta::assert_snapshot!(format!("log-{name}"), ui.styled());
+        insta::assert_snapshot!(format!("log-{name}"), styled(&ui));
     }
 }
 
 #[test]
 fn small_screens_show_find_and_logs_too() {
     for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut ui = TestUi::sized(width, height, Background::Dark);
+        let mut ui = TestApp::sized_with_logs(width, height, Background::Dark);
         ui.text();
         for pressed in [
             "/", "refresh", "<down>", "<cr>", "j", "T", "M", "I", "<esc>", "<esc>",
@@ -442,8 +399,8 @@ fn small_screens_show_find_and_logs_too() {
 
 #[test]
 fn what_says_it_in_other_words_is_listed_where_there_is_a_model() {
-    let mut ui = TestUi::new();
-    let rows = |ui: &mut TestUi, generation| -> Vec<String> {
+    let mut ui = TestApp::with_logs();
+    let rows = |ui: &mut TestApp, generation| -> Vec<String> {
         let events = ui.search(SearchJob {
             generation,
             text: "qwertz".to_owned(),
@@ -462,7 +419,7 @@ fn what_says_it_in_other_words_is_listed_where_there_is_a_model() {
     let cache = ui.home.path().join("cache");
     let model = Box::new(TestModel::new(&["qwertz refresh"]));
     let empty = Timeline::empty(&cache.join("timeline"), Arc::new(Offline));
-    ui.search_worker.meaning = Some(Meaning::of(Semantic::new(model, &cache), empty));
+    ui.searcher().worker.meaning = Some(Meaning::of(Semantic::new(model, &cache), empty));
     let found = rows(&mut ui, 2);
     assert!(!found.is_empty());
     assert!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::finding::TestUi;
+use super::TestApp;
 use crate::core::log::Agent;
 use crate::core::search::find::SearchState;
 use crate::core::search::index::BuildProgress;
@@ -14,7 +14,7 @@ use crate::tui::model::FindResults;
 use crate::tui::theme::Background;
 
 /// Writes another log of the project.
-fn write_log(ui: &mut TestUi, name: &str, lines: &[(&str, &str)]) {
+fn write_log(ui: &mut TestApp, name: &str, lines: &[(&str, &str)]) {
     let line = |(number, (role, text)): (usize, &(&str, &str))| {
         let content = serde_json::json!([{ "type": "text", "text": text }]);
         let record = serde_json::json!({
@@ -42,7 +42,7 @@ fn last_search(effects: Vec<Effect>) -> SearchJob {
 
 #[test]
 fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
-    let mut ui = TestUi::sized(100, 24, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(100, 24, Background::Dark);
     let long = "This is a line that says little.\n\n".repeat(40);
     let first = format!("{long}The key change is that tokens rotate.\n\n{long}");
     let second = format!("{long}Again the key change is that they expire.\n\n{long}");
@@ -78,7 +78,7 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
 
 #[test]
 fn a_log_found_by_letters_has_a_next_match() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ rfrsh<space>rttn<space>");
     ui.shows(["∴"]);
     ui.press("in:logs<space><cr>n");
@@ -88,7 +88,7 @@ fn a_log_found_by_letters_has_a_next_match() {
 
 #[test]
 fn a_slip_of_the_keyboard_finds_the_word_and_letters_are_not_listed() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ refersh<space>rotatoin");
     ui.shows(["≈ Use JWT with refresh token", "not as typed"]);
     ui.lacks(["∴"]);
@@ -98,7 +98,7 @@ fn a_slip_of_the_keyboard_finds_the_word_and_letters_are_not_listed() {
 
 #[test]
 fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     let said = [
         ("user", "the **needle** is lost"),
         ("assistant", "a needle again"),
@@ -106,7 +106,7 @@ fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
     write_log(&mut ui, "s5", &said);
     write_log(&mut ui, "s6", &said);
     ui.press("/ needle");
-    let rows = |ui: &TestUi| ui.text().lines().filter(|l| l.contains('◇')).count();
+    let rows = |ui: &TestApp| ui.text().lines().filter(|l| l.contains('◇')).count();
     assert_eq!(rows(&ui), 1, "{}", ui.text());
     let row = ui.row("▌◇");
     assert!(row.contains("▸+1") && row.contains("×2"), "{row}");
@@ -123,7 +123,7 @@ fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
 
 #[test]
 fn everything_unfolds_the_folders_of_projects_too() {
-    let mut ui = TestUi::sized(100, 60, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(100, 60, Background::Dark);
     write_log(&mut ui, "s5", &[("user", "where is the till?")]);
     ui.lacks(["where is the till?"]);
     ui.press("z");
@@ -133,7 +133,7 @@ fn everything_unfolds_the_folders_of_projects_too() {
 
 #[test]
 fn subagents_are_counted_nowhere() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     let folder = ui.home.path().join("agent/projects/-shop/s1/subagents");
     fs::create_dir_all(&folder).expect("folders");
     let said = r#"{"type":"user","isSidechain":true,"agentId":"a1","uuid":"x","timestamp":"2026-01-02T03:04:05Z","cwd":"/shop","sessionId":"s1","message":{"role":"user","content":"look for tabs"}}"#;
@@ -153,7 +153,7 @@ fn subagents_are_counted_nowhere() {
 
 #[test]
 fn queries_are_remembered() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ publish<esc>/ tea<cr><esc><esc>/");
     ui.shows(["❯ tea"]);
     ui.press("<up>");
@@ -164,7 +164,7 @@ fn queries_are_remembered() {
 
 #[test]
 fn a_found_memory_is_read_on_a_small_screen_too() {
-    let mut ui = TestUi::sized(60, 20, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(60, 20, Background::Dark);
     ui.press("/ jwt<cr>");
     ui.shows(["Use JWT.", "Auth design"]);
     ui.press("<esc>");
@@ -173,12 +173,12 @@ fn a_found_memory_is_read_on_a_small_screen_too() {
 
 #[test]
 fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/refresh");
     let before = ui.text();
     assert!(before.contains("Auth Refactor"), "{before}");
     // The next letter, whose search is not finished.
-    let generation = last_search(ui.ui.press("q")).generation;
+    let generation = last_search(ui.unanswered(|ui| ui.press("q"))).generation;
     let unfinished = |progress| Event::Found {
         generation,
         found: Arc::new(FindResults {
@@ -206,13 +206,13 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
 
 #[test]
 fn what_is_new_is_not_said_to_be_found_for_a_query() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/");
-    let list_title = |ui: &TestUi| ui.text().lines().nth(1).unwrap_or_default().to_owned();
+    let list_title = |ui: &TestApp| ui.text().lines().nth(1).unwrap_or_default().to_owned();
     assert!(list_title(&ui).contains("newest first"), "{}", ui.text());
     ui.lacks(["found"]);
     // The worker has not answered yet.
-    ui.ui.press("refresh");
+    ui.unanswered(|ui| ui.press("refresh"));
     let text = ui.text();
     ui.shows(["searching…"]);
     ui.lacks(["found"]);
@@ -228,11 +228,14 @@ fn what_is_new_is_not_said_to_be_found_for_a_query() {
 
 #[test]
 fn rows_stay_while_the_sources_change_more_than_once() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/refresh");
     let before = ui.text();
-    ui.ui.tell(Event::SearchSourcesChanged);
-    let job = last_search(ui.ui.tell(Event::SearchSourcesChanged));
+    let effects = ui.unanswered(|ui| {
+        ui.tell(Event::SearchSourcesChanged);
+        ui.tell(Event::SearchSourcesChanged)
+    });
+    let job = last_search(effects);
     let generation = job.generation;
     let Some(Event::Found { found: whole, .. }) = ui.search(job).pop() else {
         panic!("nothing was found");
@@ -251,13 +254,13 @@ fn rows_stay_while_the_sources_change_more_than_once() {
 
 #[test]
 fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
-    let mut ui = TestUi::sized(100, 20, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(100, 20, Background::Dark);
     for number in 0..12 {
         let said = format!("the needle number {number}");
         write_log(&mut ui, &format!("n{number}"), &[("user", &said)]);
     }
     ui.press("/");
-    let job = last_search(ui.ui.press("needle"));
+    let job = last_search(ui.unanswered(|ui| ui.press("needle")));
     let visible = job.rows;
     assert!((4..12).contains(&visible), "{visible}");
     let events = ui.search(job);
@@ -289,7 +292,7 @@ fn the_visible_rows_come_first_and_stay_when_the_others_arrive() {
 
 #[test]
 fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
-    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(80, 24, Background::Dark);
     ui.press("/agent:nobody<space>gradient");
     let text = ui.text();
     for part in [
@@ -307,7 +310,7 @@ fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
 
 #[test]
 fn nothing_is_final_only_when_the_logs_are_read() {
-    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(80, 24, Background::Dark);
     ui.tell(Event::Reading(Some(BuildProgress {
         bytes: 100,
         bytes_done: 40,
@@ -325,7 +328,7 @@ fn nothing_is_final_only_when_the_logs_are_read() {
 
 #[test]
 fn a_small_screen_names_all_that_a_query_can_have() {
-    let mut ui = TestUi::sized(80, 24, Background::Dark);
+    let mut ui = TestApp::sized_with_logs(80, 24, Background::Dark);
     ui.press("/\"no<space>such<space>words\"");
     ui.shows(["Nothing was found."]);
     for words in [
@@ -340,7 +343,7 @@ fn a_small_screen_names_all_that_a_query_can_have() {
 #[test]
 fn a_type_is_shown_whole_or_not_at_all() {
     let row = |width| {
-        let mut ui = TestUi::sized(width, 24, Background::Dark);
+        let mut ui = TestApp::sized_with_logs(width, 24, Background::Dark);
         ui.press("/auth");
         let text = ui.text();
         let row = text.lines().find(|line| line.contains("◆ Auth Refactor"));
@@ -359,14 +362,14 @@ fn a_type_is_shown_whole_or_not_at_all() {
 
 #[test]
 fn the_cursor_stays_on_its_row_when_the_logs_grow() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     let lines = [
         ("user", "hello"),
         ("assistant", "a token\n\nthe other token"),
     ];
     write_log(&mut ui, "s9", &lines);
     ui.press("/token<space>project:till<space><right><down>");
-    let row = |ui: &TestUi| {
+    let row = |ui: &TestApp| {
         let text = ui.text();
         let row = text.lines().filter(|line| line.contains("▌")).nth(1);
         row.map(str::to_owned).unwrap_or(text)

@@ -75,13 +75,8 @@ fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
 #[test]
 fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     let mut ui = TestApp::new();
-    let root = ui.home.path().join("claude");
     let text = "---\nname: Left Out\ndescription: nobody sees it\ntype: user\n---\n\nx\n";
-    std::fs::write(root.join("left_out.md"), text).expect("writes");
-    let path = root.canonicalize().expect("canonical").join("left_out.md");
-    let library = std::sync::Arc::new(ui.library.refresh(&[path]));
-    ui.library = std::sync::Arc::clone(&library);
-    ui.tell(Event::Indexed(library));
+    ui.write("left_out.md", text);
     let row = ui.row("Left Out");
     assert!(row.contains("not in index"), "{row}");
     let effects = ui.press("L");

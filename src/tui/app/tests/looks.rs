@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::review::Reviewing;
-use super::{AUTH, TestApp, moment};
-use crate::core::change::history::History;
-use crate::core::change::{Author, ChangeContext, ChangeRequest, commit, plan, recorded_edits};
+use super::{AUTH, TestApp, moment, you};
+use crate::core::change::{ChangeContext, ChangeRequest, commit, plan, recorded_edits};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::effect::{Effect, LibraryJob, UnsavedJob};
@@ -119,11 +117,6 @@ fn looks_of_the_context() {
 fn looks_of_history() {
     for (name, background) in BOTH {
         let mut ui = TestApp::sized(100, 20, background);
-        let history = History::open(&ui.home.path().join("history"));
-        let author = Author {
-            who: "you".to_owned(),
-            door: "tui".to_owned(),
-        };
         let context = ChangeContext {
             moment: moment(),
             expected: None,
@@ -133,13 +126,13 @@ fn looks_of_history() {
         };
         let snapshot = Arc::clone(ui.library.store("claude").expect("a store"));
         let change = plan(&snapshot.store, &change_request, &context).expect("plans");
-        commit(&history, &change, &author, &moment()).expect("commits");
+        commit(&ui.history, &change, &you(), &moment()).expect("commits");
         ui.press("H");
-        let records = history.records().expect("reads");
+        let records = ui.history.records().expect("reads");
         let mut record = records[0].clone();
         record.id = "A".to_owned();
         record.time = 1;
-        let edits = recorded_edits(&history, &record).expect("reads");
+        let edits = recorded_edits(&ui.history, &record).expect("reads");
         ui.tell(Event::HistoryLoaded(vec![record]));
         ui.tell(Event::Compared {
             id: "A".to_owned(),
@@ -152,9 +145,9 @@ fn looks_of_history() {
 #[test]
 fn looks_of_the_review() {
     for (name, background) in BOTH {
-        let mut reviewing = Reviewing::sized(100, 20, background);
-        check("review", name, &reviewing.ui);
+        let mut reviewing = TestApp::sized_reviewing(100, 20, background);
+        check("review", name, &reviewing);
         reviewing.press("J J");
-        check("hunk", name, &reviewing.ui);
+        check("hunk", name, &reviewing);
     }
 }

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, moment};
-use crate::core::change::history::History;
-use crate::core::change::{Author, Direction, commit, replay};
+use super::{AUTH, TestApp, moment, you};
+use crate::core::change::history::Record;
+use crate::core::change::{Direction, commit, replay};
 use crate::core::memory::library::Library;
 use crate::tui::effect::{Effect, Request, UndoDirection, WriteJob};
 use crate::tui::event::{Event, NewMemoryText};
@@ -13,10 +13,10 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::pane::browse::fixture;
 
 impl TestApp {
-    /// Writes what the last effect asks for, reads the stores again and reports the change, as
-    /// the workers do.
-    pub(super) fn write(&mut self, effects: &[Effect]) {
-        let history = History::open(&self.home.path().join("history"));
+    /// Makes the change that the last effect asks for, and reads the stores again, as the workers
+    /// do; returns what that asks for, too.
+    pub(super) fn made(&mut self, effects: &[Effect]) -> (Box<Request>, Record, Vec<Effect>) {
+        let history = &self.history;
         let stores = self.library.stores.iter();
         let roots: Vec<&Path> = stores
             .map(|snapshot| snapshot.store.root().path())
@@ -33,23 +33,24 @@ impl TestApp {
                     _ => (history.redoable(&roots), Direction::Forward),
                 };
                 let record = record.expect("reads").expect("a change");
-                let change = replay(&history, &record, direction, &moment()).expect("plans");
+                let change = replay(history, &record, direction, &moment()).expect("plans");
                 (request.clone(), change)
             }
             other => panic!("{other:?}"),
         };
-        let author = Author {
-            who: "you".to_owned(),
-            door: "tui".to_owned(),
-        };
-        let record = commit(&history, &change, &author, &moment()).expect("commits");
+        let record = commit(history, &change, &you(), &moment()).expect("commits");
         let paths: Vec<_> = record
             .files
             .iter()
             .map(|file| file.root.join(&file.path))
             .collect();
-        self.library = Arc::new(self.library.refresh(&paths));
-        self.tell(Event::Indexed(Arc::clone(&self.library)));
+        let effects = self.refresh(&paths);
+        (request, record, effects)
+    }
+
+    /// Makes the change that the last effect asks for, and reports it.
+    pub(super) fn commit(&mut self, effects: &[Effect]) {
+        let (request, record, _) = self.made(effects);
         self.tell(Event::Committed {
             request,
             result: Ok(Some(record)),
@@ -61,7 +62,7 @@ impl TestApp {
         let effects = self.press(keys);
         self.planned(&effects);
         let effects = self.press(confirm);
-        self.write(&effects);
+        self.commit(&effects);
     }
 
     /// Types a new memory of the project and saves it.
@@ -155,10 +156,10 @@ fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
     ui.is_at("Auth Refactor");
     ui.press("g");
     let effects = ui.press("u");
-    ui.write(&effects);
+    ui.commit(&effects);
     ui.is_at("Release Process");
     let effects = ui.press("<c-r>");
-    ui.write(&effects);
+    ui.commit(&effects);
     ui.is_at("Auth Refactor");
 }
 
@@ -198,7 +199,7 @@ fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
     ui.press("g j h j h");
     ui.lacks(["User Preferences  "]);
     let effects = ui.press("u");
-    ui.write(&effects);
+    ui.commit(&effects);
     ui.is_at("Auth Refactor");
     assert!(ui.row("User").contains('▸'), "{}", ui.text());
 }
@@ -211,7 +212,7 @@ fn a_deleted_range_is_not_marked_again_when_it_comes_back() {
     ui.shows(["2 marked"]);
     ui.change("d", "y");
     let effects = ui.press("u");
-    ui.write(&effects);
+    ui.commit(&effects);
     ui.shows(["Release Process"]);
     ui.lacks(["marked"]);
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp};
+use super::{AUTH, TestApp, you};
 use crate::core::change::history::{FileChange, Record};
-use crate::core::change::{Author, BrokenLinks, Change, ChangeVerb, Edit};
+use crate::core::change::{BrokenLinks, Change, ChangeVerb, Edit};
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Attributes;
 use crate::core::insight::ledger::{Account, Correction, Ledger};
@@ -248,10 +248,7 @@ pub(super) fn record(ui: &TestApp, id: &str, verb: ChangeVerb, paths: &[&str]) -
     Record {
         id: id.to_owned(),
         time: 1,
-        author: Author {
-            who: "you".to_owned(),
-            door: "tui".to_owned(),
-        },
+        author: you(),
         verb,
         message: format!("{} memories deleted: {}", paths.len(), paths.join(", ")),
         of: None,

@@ -2,17 +2,16 @@
 
 use std::fs;
 
-use super::AUTH;
-use super::finding::TestUi;
+use super::{AUTH, TestApp};
 use crate::tui::effect::{Effect, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
 #[test]
 fn words_are_found_in_a_log_at_every_letter_with_their_number() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>");
-    let here = |ui: &TestUi| ui.row("▌");
+    let here = |ui: &TestApp| ui.row("▌");
     ui.press("/ tab");
     ui.shows(["find ❯ tab  1/2"]);
     assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
@@ -31,7 +30,7 @@ fn words_are_found_in_a_log_at_every_letter_with_their_number() {
 
 #[test]
 fn a_session_is_resumed_and_its_command_copied() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>");
     let effects = ui.press("o");
     assert!(
@@ -60,7 +59,7 @@ fn a_session_is_resumed_and_its_command_copied() {
 
 #[test]
 fn the_text_that_was_found_gets_the_whole_screen() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out");
     let both = ui.text();
     ui.press("<a-z>");
@@ -73,12 +72,12 @@ fn the_text_that_was_found_gets_the_whole_screen() {
 
 #[test]
 fn a_session_is_resumed_before_its_log_is_read() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out");
     // Reading is requested and not done.
-    ui.ui.press("<cr>");
+    ui.unanswered(|ui| ui.press("<cr>"));
     assert_eq!(ui.place(), KeyContext::Log);
-    let effects = ui.ui.press("o");
+    let effects = ui.press("o");
     assert!(
         matches!(
             effects.as_slice(),
@@ -90,7 +89,7 @@ fn a_session_is_resumed_before_its_log_is_read() {
 
 #[test]
 fn a_memory_leads_to_the_session_in_which_it_was_written() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     let store = ui.library.store("claude").expect("a store");
     let path = store.store.root().path().join("auth.md");
     let text = fs::read_to_string(&path).expect("a memory");

@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{TestApp, plan_of};
-use crate::core::change::history::{History, Origin};
+use super::{TestApp, plan_of, you};
+use crate::core::change::history::Origin;
 use crate::core::change::{Author, Change};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
@@ -20,13 +20,6 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::pane::browse::fixture;
 use crate::tui::theme::Background;
 
-/// An app with a store of which two files wait: in `auth.md` two hunks of an agent's session, and
-/// `grace.md`, which is new.
-pub(super) struct Reviewing {
-    pub(super) ui: TestApp,
-    pub(super) history: History,
-}
-
 pub(super) fn moment(millisecond: i64) -> Moment {
     Moment {
         time: jiff::Timestamp::from_millisecond(millisecond).expect("a time"),
@@ -34,17 +27,17 @@ pub(super) fn moment(millisecond: i64) -> Moment {
     }
 }
 
-impl Reviewing {
-    pub(super) fn new() -> Self {
-        Self::sized(100, 28, Background::Dark)
+impl TestApp {
+    /// An app with a store of which two files wait: in `auth.md` two hunks of an agent's session,
+    /// and `grace.md`, which is new.
+    pub(super) fn reviewing() -> Self {
+        Self::sized_reviewing(100, 28, Background::Dark)
     }
 
-    pub(super) fn sized(width: u16, height: u16, background: Background) -> Self {
-        let ui = TestApp::sized(width, height, background);
-        let history = History::open(&ui.home.path().join("history"));
-        let mut reviewing = Self { ui, history };
+    pub(super) fn sized_reviewing(width: u16, height: u16, background: Background) -> Self {
+        let mut reviewing = Self::sized(width, height, background);
         observe_store(&reviewing.history, &reviewing.store(), &moment(1)).expect("observes");
-        reviewing.write("auth.md", |text| {
+        reviewing.rewrite("auth.md", |text| {
             text.replace("migration status", "migration state")
                 .replace("15 minutes", "30 minutes")
         });
@@ -61,7 +54,7 @@ impl Reviewing {
         let paths = ["auth.md".to_owned()];
         let (history, store) = (&reviewing.history, reviewing.store());
         observe_files(history, &store, &paths, writer, &moment(2)).expect("observes");
-        reviewing.write("grace.md", |_| {
+        reviewing.rewrite("grace.md", |_| {
             "---\nname: Grace\ntype: project\n---\n\nTen seconds.\n".to_owned()
         });
         reviewing.observe();
@@ -71,22 +64,13 @@ impl Reviewing {
     }
 
     pub(super) fn store(&self) -> Arc<Store> {
-        Arc::clone(&self.ui.library.store("claude").expect("a store").store)
+        Arc::clone(&self.library.store("claude").expect("a store").store)
     }
 
-    /// Writes a file as another program.
-    pub(super) fn write(&mut self, name: &str, text: impl FnOnce(&str) -> String) {
-        let path = self.ui.home.path().join("claude").join(name);
-        let old = fs::read_to_string(&path).unwrap_or_default();
-        fs::write(&path, text(&old)).expect("writes");
-        self.refresh(name);
-    }
-
-    pub(super) fn refresh(&mut self, name: &str) {
-        let path = self.store().root().path().join(name);
-        let library = Arc::new(self.ui.library.refresh(&[path]));
-        self.ui.library = Arc::clone(&library);
-        self.ui.tell(Event::Indexed(library));
+    /// Changes a file as another program.
+    pub(super) fn rewrite(&mut self, name: &str, text: impl FnOnce(&str) -> String) {
+        let old = fs::read_to_string(self.path(name)).unwrap_or_default();
+        self.write(name, &text(&old));
     }
 
     pub(super) fn observe(&self) {
@@ -99,9 +83,9 @@ impl Reviewing {
         let waiting = if items.is_empty() {
             Vec::new()
         } else {
-            vec![(self.ui.id("claude"), items)]
+            vec![(self.id("claude"), items)]
         };
-        self.ui.tell(Event::QueueLoaded {
+        self.tell(Event::QueueLoaded {
             waiting,
             here_before: 0,
         });
@@ -116,7 +100,7 @@ impl Reviewing {
     }
 
     pub(super) fn accepting(&self, ids: &[String]) -> Effect {
-        let chosen = vec![(self.ui.id("claude"), ids.to_vec())];
+        let chosen = vec![(self.id("claude"), ids.to_vec())];
         Effect::Write(WriteJob::Review(ReviewJob::Accept(chosen)))
     }
 
@@ -129,11 +113,7 @@ impl Reviewing {
         let result = match job {
             ReviewJob::Accept(stores) => {
                 let ids = Selection::Ids(stores[0].1.clone());
-                let author = Author {
-                    who: "you".to_owned(),
-                    door: "tui".to_owned(),
-                };
-                let records = accept(&self.history, &[&store], &ids, &author, &moment(3));
+                let records = accept(&self.history, &[&store], &ids, &you(), &moment(3));
                 records.map(|records| records.iter().map(|record| record.files.len()).sum())
             }
             ReviewJob::Resolve { resolution, .. } => {
@@ -147,13 +127,13 @@ impl Reviewing {
             }
         };
         let job = job.clone();
-        let effects = self.ui.tell(Event::Reviewed { job, result });
+        let effects = self.tell(Event::Reviewed { job, result });
         assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
         self.load();
     }
 
     /// Plans a revert as the library worker does; returns what was asked for and the change.
-    fn plan(&mut self, effects: &[Effect]) -> (Request, Change) {
+    fn plan_revert(&mut self, effects: &[Effect]) -> (Request, Change) {
         let (generation, request) = plan_of(effects);
         let Request::Revert(chosen) = &*request else {
             panic!("{request:?}");
@@ -161,27 +141,13 @@ impl Reviewing {
         let ids = Selection::Ids(chosen[0].1.clone());
         let change = plan_reverts(&self.history, &[&self.store()], &ids, &moment(4));
         let change = change.expect("plans");
-        self.ui.tell(Event::Planned {
+        self.tell(Event::Planned {
             generation,
             request: request.clone(),
             result: Ok(change.clone()),
             notes: Vec::new(),
         });
         ((*request).clone(), change)
-    }
-}
-
-impl std::ops::Deref for Reviewing {
-    type Target = TestApp;
-
-    fn deref(&self) -> &TestApp {
-        &self.ui
-    }
-}
-
-impl std::ops::DerefMut for Reviewing {
-    fn deref_mut(&mut self) -> &mut TestApp {
-        &mut self.ui
     }
 }
 
@@ -242,7 +208,7 @@ fn log(id: &str, title: &str) -> LogSummary {
 
 #[test]
 fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let text = reviewing.text();
     for expected in [
         "claude-code · 5e551011",
@@ -264,7 +230,7 @@ fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
 
 #[test]
 fn files_and_hunks_are_gone_through_with_the_keys() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     reviewing.press("g");
     reviewing.is_at("auth.md");
     reviewing.press("<tab>");
@@ -298,7 +264,7 @@ fn files_and_hunks_are_gone_through_with_the_keys() {
 
 #[test]
 fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let auth = reviewing.ids("auth.md");
     assert_eq!(auth.len(), 2);
     let effects = reviewing.press("g J a");
@@ -328,9 +294,9 @@ fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
 
 #[test]
 fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let effects = reviewing.press("g A");
-    let is_listed = |reviewing: &Reviewing| reviewing.text().contains("auth.md");
+    let is_listed = |reviewing: &TestApp| reviewing.text().contains("auth.md");
     assert!(!is_listed(&reviewing));
     // The queue as it is before the writer accepts.
     reviewing.load();
@@ -351,7 +317,7 @@ fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
 
 #[test]
 fn a_session_is_accepted_as_a_whole() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let auth = reviewing.ids("auth.md");
     let effects = reviewing.press("g A");
     assert_eq!(effects, [reviewing.accepting(&auth)]);
@@ -362,8 +328,8 @@ fn a_session_is_accepted_as_a_whole() {
 
 #[test]
 fn what_changed_after_it_was_shown_is_not_accepted() {
-    let mut reviewing = Reviewing::new();
-    reviewing.write("grace.md", |text| text.replace("Ten", "Sixty"));
+    let mut reviewing = TestApp::reviewing();
+    reviewing.rewrite("grace.md", |text| text.replace("Ten", "Sixty"));
     reviewing.observe();
     let effects = reviewing.press("G a");
     reviewing.carry_out(&effects);
@@ -374,10 +340,10 @@ fn what_changed_after_it_was_shown_is_not_accepted() {
 
 #[test]
 fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let auth = reviewing.ids("auth.md");
     let effects = reviewing.press("g J J r");
-    let (request, change) = reviewing.plan(&effects);
+    let (request, change) = reviewing.plan_revert(&effects);
     assert_eq!(
         request,
         Request::Revert(vec![(reviewing.id("claude"), auth[1..].to_vec())])
@@ -399,13 +365,13 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
     // To revert a new memory is to delete it.
     reviewing.press("h G");
     let effects = reviewing.press("r");
-    reviewing.plan(&effects);
+    reviewing.plan_revert(&effects);
     assert_eq!(reviewing.place(), KeyContext::Deleting);
 }
 
 #[test]
 fn what_cannot_be_reverted_any_more_is_read_again() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let effects = reviewing.press("r");
     let (generation, request) = plan_of(&effects);
     let effects = reviewing.tell(Event::Planned {
@@ -420,7 +386,7 @@ fn what_cannot_be_reverted_any_more_is_read_again() {
 
 #[test]
 fn edit_delete_open_and_undo_are_those_of_the_tree() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     reviewing.press("g J J");
     assert_eq!(reviewing.press("e"), []);
     assert_eq!(reviewing.place(), KeyContext::Editor);
@@ -450,7 +416,7 @@ fn edit_delete_open_and_undo_are_those_of_the_tree() {
 
 #[test]
 fn a_note_is_typed_and_stays_with_the_file() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     reviewing.press("g n");
     assert_eq!(reviewing.place(), KeyContext::Prompt);
     assert_eq!(reviewing.press("<cr>"), [], "an empty note");
@@ -468,11 +434,11 @@ fn a_note_is_typed_and_stays_with_the_file() {
 
 #[test]
 fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
-    let mut reviewing = Reviewing::new();
-    let root = reviewing.home.path().join("claude");
-    fs::remove_file(root.join("user_prefs.md")).expect("deletes");
-    reviewing.refresh("user_prefs.md");
-    reviewing.write("MEMORY.md", |text| format!("{text}\n- by hand\n"));
+    let mut reviewing = TestApp::reviewing();
+    let gone = reviewing.path("user_prefs.md");
+    fs::remove_file(&gone).expect("deletes");
+    reviewing.refresh(&[gone]);
+    reviewing.rewrite("MEMORY.md", |text| format!("{text}\n- by hand\n"));
     reviewing.observe();
     reviewing.load();
     reviewing.press("G");
@@ -495,7 +461,7 @@ fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
 #[test]
 fn what_comes_back_after_it_was_deleted_is_said_to() {
     use crate::core::change::{ChangeContext, ChangeRequest, commit, plan};
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let path = reviewing.home.path().join("claude/release.md");
     let text = fs::read_to_string(&path).expect("text");
     let context = ChangeContext {
@@ -505,12 +471,8 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
     let paths = vec!["release.md".to_owned()];
     let delete = ChangeRequest::Delete { paths };
     let change = plan(&reviewing.store(), &delete, &context).expect("plans");
-    let author = Author {
-        who: "you".to_owned(),
-        door: "tui".to_owned(),
-    };
-    commit(&reviewing.history, &change, &author, &moment(5)).expect("deletes");
-    reviewing.write("release.md", |_| text);
+    commit(&reviewing.history, &change, &you(), &moment(5)).expect("deletes");
+    reviewing.rewrite("release.md", |_| text);
     reviewing.observe();
     reviewing.load();
     let text = reviewing.text();
@@ -524,10 +486,10 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
 
 #[test]
 fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
-    let mut ui = Reviewing::new();
+    let mut ui = TestApp::reviewing();
     let texts = ["Five", "Twenty", "Ten"].map(|word| format!("# Grace\n\n{word} seconds.\n"));
     for text in &texts {
-        ui.write("grace.md", |_| text.clone());
+        ui.rewrite("grace.md", |_| text.clone());
         ui.observe();
     }
     let store = ui.store();
@@ -575,7 +537,7 @@ fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
 #[test]
 fn small_screens_show_the_list_or_the_difference() {
     for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut reviewing = Reviewing::sized(width, height, Background::Dark);
+        let mut reviewing = TestApp::sized_reviewing(width, height, Background::Dark);
         for pressed in [
             "g", "J", "J", "<space>", "<pageup>", "K", "n", "<esc>", "+", "+",
         ] {
@@ -583,7 +545,7 @@ fn small_screens_show_the_list_or_the_difference() {
             reviewing.text();
         }
     }
-    let mut reviewing = Reviewing::sized(60, 16, Background::Dark);
+    let mut reviewing = TestApp::sized_reviewing(60, 16, Background::Dark);
     reviewing.lacks(["Ten seconds."]);
     reviewing.press("G l");
     reviewing.shows(["Ten seconds."]);

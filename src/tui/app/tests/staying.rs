@@ -7,7 +7,6 @@ use ratatui::Frame;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::finding::TestUi;
 use super::pruning::record;
 use super::{AUTH, TestApp};
 use crate::core::change::ChangeVerb;
@@ -40,8 +39,8 @@ fn long_log() -> String {
         .collect()
 }
 
-fn with_long_log() -> TestUi {
-    let mut ui = TestUi::new();
+fn with_long_log() -> TestApp {
+    let mut ui = TestApp::with_logs();
     let log = ui.home.path().join("agent/projects/-shop/s1.jsonl");
     fs::write(log, long_log()).expect("a log");
     ui.look();
@@ -50,7 +49,7 @@ fn with_long_log() -> TestUi {
 
 #[test]
 fn find_stays_with_its_query_below_the_editor() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ jwt<space>refresh <c-e>");
     assert_eq!(ui.place(), KeyContext::Editor);
     ui.press("<esc>");
@@ -62,10 +61,10 @@ fn find_stays_with_its_query_below_the_editor() {
 
 #[test]
 fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
-    let mut ui = TestUi::new();
-    let change = |ui: &TestUi| Event::Committed {
+    let mut ui = TestApp::with_logs();
+    let change = |ui: &TestApp| Event::Committed {
         request: Box::new(Request::Latest(UndoDirection::Redo)),
-        result: Ok(Some(record(&ui.ui, "A", ChangeVerb::Edit, &["auth.md"]))),
+        result: Ok(Some(record(ui, "A", ChangeVerb::Edit, &["auth.md"]))),
     };
     let event = change(&ui);
     ui.tell(event);
@@ -79,7 +78,7 @@ fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
 
 #[test]
 fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     for query in ["tea", "jwt"] {
         ui.press("/");
         ui.press(query);
@@ -99,7 +98,7 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
 
 #[test]
 fn nothing_found_offers_to_leave_the_filter_out_that_is_the_cause() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("/ in:logs<space>type:project<space>rotation<space>jwt");
     ui.shows(["Nothing was found.", "without in:logs"]);
     ui.lacks(["without type:project"]);
@@ -128,7 +127,7 @@ fn escape_first_takes_a_search_away_and_then_leaves_the_log() {
 fn a_log_is_opened_again_where_it_was_left() {
     let mut ui = with_long_log();
     ui.press("G l G l G <cr> <pagedown> <pagedown> <pagedown>");
-    let shown = |ui: &TestUi| -> Vec<String> {
+    let shown = |ui: &TestApp| -> Vec<String> {
         let text = ui.text().replace('▌', " ");
         let lines = text.lines().filter(|line| line.starts_with('│'));
         lines.map(|line| line.trim().to_owned()).collect()
@@ -242,9 +241,9 @@ fn changes_are_filtered_by_words() {
 
 #[test]
 fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     let index = "# Memory\n\n## Project\n- [Auth Refactor](auth.md) - Backend auth migration status\n- [Release Process](release.md) - staging is quokka17\n";
-    ui.write("claude/MEMORY.md", index);
+    ui.write("MEMORY.md", index);
     ui.press("/ quokka17 <cr>");
     assert_eq!(ui.place(), KeyContext::Preview);
     ui.shows(["staging is quokka17"]);
@@ -266,7 +265,7 @@ fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
 
 #[test]
 fn a_memory_found_above_another_pane_is_read_in_the_tree() {
-    let mut ui = TestUi::new();
+    let mut ui = TestApp::with_logs();
     ui.press("t");
     assert_eq!(ui.place(), KeyContext::Timeline);
     ui.press("/ jwt<space>refresh <cr>");

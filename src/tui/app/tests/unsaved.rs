@@ -2,9 +2,8 @@
 
 use ratatui::crossterm::event::Event as Input;
 
-use super::{AUTH, TestApp, kept_text, moment};
-use crate::core::change::history::History;
-use crate::core::change::{Author, commit};
+use super::{AUTH, TestApp, kept_text, moment, you};
+use crate::core::change::commit;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -26,12 +25,7 @@ fn an_edit_is_kept_saved_and_forgotten() {
     let [Effect::Write(WriteJob::Commit { request, change })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    let history = History::open(&ui.home.path().join("history"));
-    let author = Author {
-        who: "you".to_owned(),
-        door: "tui".to_owned(),
-    };
-    let record = commit(&history, change, &author, &moment()).expect("commits");
+    let record = commit(&ui.history, change, &you(), &moment()).expect("commits");
     let effects = ui.tell(Event::Committed {
         request: request.clone(),
         result: Ok(Some(record)),

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::finding::TestUi;
-use super::review::Reviewing;
+use super::TestApp;
 use crate::core::change::history::{Author, Origin};
 use crate::core::insight::curate::{Evidence, Finding, Severity};
 use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
@@ -33,7 +32,7 @@ fn attribution(hunk: &str) -> Attributions {
 
 #[test]
 fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     reviewing.press("G");
     reviewing.shows(["another program"]);
     let hunk = reviewing.ids("grace.md").remove(0);
@@ -45,9 +44,7 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     });
     let words = words.collect();
     reviewing.tell(Event::Attributed { found, words });
-    reviewing
-        .ui
-        .shows(["You had said: “the grace period is ten"]);
+    reviewing.shows(["You had said: “the grace period is ten"]);
     reviewing.lacks(["another program"]);
     reviewing.shows(["new by claude-code in “5e551011”"]);
     reviewing.is_at("grace.md");
@@ -77,7 +74,7 @@ fn source(citation: u64) -> Option<Arc<LineSource>> {
 
 #[test]
 fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
-    let mut reviewing = Reviewing::new();
+    let mut reviewing = TestApp::reviewing();
     let effects = reviewing.press("g J J W");
     let job = WhyJob {
         store: reviewing.id("claude"),
@@ -125,8 +122,8 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
 }
 
 /// An app with the log of a session that changed a memory.
-fn with_writing_session() -> TestUi {
-    let mut ui = TestUi::new();
+fn with_writing_session() -> TestApp {
+    let mut ui = TestApp::with_logs();
     let memory = ui.home.path().join("claude/auth.md");
     let record = |kind: &str, id: &str, content: serde_json::Value| {
         json!({"type": kind, "uuid": id, "timestamp": "2026-01-02T04:00:00Z", "cwd": "/shop", "sessionId": "s2",

@@ -19,7 +19,7 @@ use crate::tui::chrome::{
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::{Parts, RowText};
+use crate::tui::pane::list_text::{Parts, RowText, list_border};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::RowLook;
@@ -65,10 +65,8 @@ impl CuratePane {
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let area = cx.areas.tree;
-        let mut block = bordered(theme, KeyFocus::Here).title(title_span(theme, "findings"));
-        if let Some(filter) = self.shown.filter.title(" filter ❯ ", theme, area.width / 2) {
-            block = block.title(filter.right_aligned());
-        }
+        let filter = &self.shown.filter;
+        let mut block = list_border(KeyFocus::Here, "findings", filter, area, theme);
         if let Some(marks) = marked_rows(self.marks.len(), theme) {
             block = block.title_bottom(marks);
         }

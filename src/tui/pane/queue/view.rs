@@ -17,7 +17,7 @@ use crate::tui::chrome::{
 };
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText};
+use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText, list_border};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
 use crate::tui::widget::filter::FILTERED;
@@ -65,12 +65,9 @@ impl QueuePane {
     fn draw_list(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let theme = cx.theme;
         let keys = KeyFocus::of(self.focus == Focus::Tree);
-        let mut block = bordered(theme, keys).title(title_span(theme, "to review"));
-        let room = cx.areas.tree.width / 2;
-        if let Some(filter) = self.filter.title(" filter ❯ ", theme, room) {
-            block = block.title(filter.right_aligned());
-        }
-        frame.render_widget(block, cx.areas.tree);
+        let area = cx.areas.tree;
+        let block = list_border(keys, "to review", &self.filter, area, theme);
+        frame.render_widget(block, area);
         if self.list.rows().is_empty() {
             return draw_note(frame, Parts::of(cx).rows(), FILTERED, theme);
         }
