@@ -153,6 +153,11 @@ fn a_file_of_a_hundred_megabytes() {
     let list = home.run(&["list"]);
     assert_eq!(list.code, 0);
     assert!(list.out.contains("a.md") && list.out.contains("big.md"));
+    for verb in ["recall", "find"] {
+        let output = home.run(&[verb, "body"]);
+        let told = "not searched: big.md: big.md: 100 MB is too large";
+        assert!(output.err.contains(told), "{verb}: {output:?}");
+    }
     assert_eq!(fs::metadata(&big).expect("there").len(), 100 << 20);
 }
 

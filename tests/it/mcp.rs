@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -1791,6 +1792,13 @@ fn writes_that_come_at_once_wait_for_each_other() {
     });
     writeln!(input, "{initialize}").expect("asked");
     answers.next().expect("an answer").expect("text");
+    // Another process changes the store meanwhile, so that the last ones wait for long.
+    let other = ["write", "other.md", "--type", "user", "--content", "x"];
+    let other = home.paused_at(&other, 1).expect("a change with steps");
+    let going_on = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(6));
+        other.go_on()
+    });
     let asking = std::thread::spawn(move || {
         for id in 1..=WRITES {
             let call = json!({
@@ -1812,6 +1820,7 @@ fn writes_that_come_at_once_wait_for_each_other() {
         }
     }
     drop(asking.join().expect("asked"));
+    assert_eq!(going_on.join().expect("it goes on").0, Some(0));
     child.wait().expect("the server ends");
     assert!(
         failed.is_empty(),
