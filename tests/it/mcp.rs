@@ -1875,3 +1875,36 @@ fn facts_have_a_budget_if_one_is_set_and_stand_in_the_prompt_for_storing() {
     client.ok("memory_append", more);
     client.end();
 }
+
+#[test]
+fn a_memory_is_handed_over_as_it_is_and_curate_names_it() {
+    // Joined at run time, so that this file has no complete one.
+    let token = ["ghp", "_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c"].concat();
+    let home = index_home();
+    home.run(&["list"]);
+    let line = format!("- [a](a.md) — {token}\n");
+    home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{line}"));
+    let text = format!("---\nname: a\ndescription: {token}\ntype: user\n---\n\n{token}\n");
+    home.file("project/.memory/a.md", text);
+    for args in [&["read", "a.md"][..], &["view"], &["context"], &["review"]] {
+        let output = home.run(args);
+        assert!(output.out.contains(&token), "{args:?}: {output:?}");
+    }
+    let diff = home.ok(&["append", "a.md", "--content", "x", "--dry-run"]);
+    assert!(diff.contains(&token), "{diff}");
+    let event = json!({ "session_id": "s", "cwd": home.project(), "source": "startup",
+        "hook_event_name": "SessionStart" });
+    let start = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    assert!(start.out.contains(&token), "{start:?}");
+    let mut client = Client::start(&home, &[]);
+    assert!(
+        client
+            .ok("memory_read", json!({ "path": "a.md" }))
+            .contains(&token)
+    );
+    let read = client.ask("resources/read", json!({ "uri": "tome://.memory/a.md" }));
+    assert!(read.to_string().contains(&token), "{read}");
+    client.end();
+    let named = home.run(&["curate", "--rule", "secret"]).out;
+    assert!(named.contains("a.md") && !named.contains(&token), "{named}");
+}
