@@ -11,7 +11,7 @@ use crate::core::insight::guard;
 use crate::core::log::touch::{FileTouch, FileUse};
 use crate::core::memory::layout::{Layout, Operation};
 use crate::core::memory::store::Store;
-use crate::core::text::secret::mask;
+use crate::core::text::display::safe;
 
 /// What the hook does before an action, as it was set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,12 +37,12 @@ pub(super) fn answer(payload: &Payload, tool: &str, input: &str, hook: &HookCont
         && let Ok(guards) = guard::load(hook.data)
         && let Some((guard, what)) = guard::asking(guards, &act, hook.home, || stores.as_slice())
     {
-        let what = mask(&what);
+        let what = safe(&what);
         let reason = format!(
             "{} ({}, asked by tome about: {what})",
             guard.words, guard.path
         );
-        return reply::reply_asking(hook.agent, payload, &mask(&reason));
+        return reply::reply_asking(hook.agent, payload, &safe(&reason));
     }
     let writes = |touch: &&FileTouch| touch.usage != FileUse::Read && !touch.is_in_store;
     // Those of other projects take time to find, and are needed for few calls.

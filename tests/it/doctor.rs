@@ -233,11 +233,15 @@ fn what_a_killed_process_left_is_named_and_removed() {
     let home = Home::new();
     home.ok(&["setup", "claude-code", "--plugin", "plug"]);
     home.ok(&["setup", "copilot"]);
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    let write = ["write", "a.md", "--type", "user", "--content", "a"];
+    home.ok(&write);
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
     let left = [
         "project/plug/skills/recall/SKILL.md.4242-0.tome.tmp",
         ".config/tome/config.toml.4242-1.tome.tmp",
         ".copilot/hooks/tome.json.4242-2.tome.tmp",
+        ".local/share/tome/history/journal.jsonl.4242-3.tome.tmp",
     ];
     for name in left {
         let path = home.file(name, "{}");
@@ -252,6 +256,7 @@ fn what_a_killed_process_left_is_named_and_removed() {
         assert!(output.out.contains(name), "{name}: {output:?}");
     }
     home.ok(&["setup", "codex", "--dry-run"]);
+    home.ok(&["append", "a.md", "--content", "b"]);
     for name in left {
         assert!(!home.path().join(name).exists(), "{name}");
     }

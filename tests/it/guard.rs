@@ -245,3 +245,37 @@ fn an_agent_that_writes_a_memory_is_confirmed() {
         json!({ "path": "zoo.md", "content": "x" })
     ));
 }
+
+#[test]
+fn a_question_shows_no_secret_and_nothing_invisible() {
+    let home = place();
+    // Joined at run time, so that this file has no complete one.
+    let token = ["ghp", "_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c"].concat();
+    let split = token.replace("d8e7", "d8\u{200b}e7");
+    for (number, secret) in [&token, &split].into_iter().enumerate() {
+        home.file(
+            "project/AGENTS.md",
+            format!("# Rules\n\n- Never run `git push --force` with\u{202e} {secret}.\n"),
+        );
+        home.ok(&["guard", "AGENTS.md"]);
+        home.ok(&["guard", "--backtest"]);
+        for agent in ["claude-code", "gemini", "copilot", "codex"] {
+            let tool = ["Bash", "run_shell_command", "bash"];
+            let tool = tool[usize::from(agent == "gemini") + 2 * usize::from(agent == "copilot")];
+            let input = json!({ "command": format!("git push --force https://x:{token}@host") });
+            let asked = before(&home, agent, &["--guards"], tool, input).to_string();
+            assert!(
+                asked.contains("git push --force"),
+                "{agent} {number}: {asked}"
+            );
+            assert!(!asked.contains(&token[8..]), "{agent} {number}: {asked}");
+            assert!(
+                !asked.contains(['\u{200b}', '\u{202e}']),
+                "{agent}: {asked}"
+            );
+            for word in ["\"allow\"", "\"deny\"", "updatedInput", "\"block\""] {
+                assert!(!asked.contains(word), "{agent}: {asked}");
+            }
+        }
+    }
+}

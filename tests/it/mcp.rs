@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -1743,6 +1744,13 @@ fn writes_that_come_at_once_wait_for_each_other() {
     });
     writeln!(input, "{initialize}").expect("asked");
     answers.next().expect("an answer").expect("text");
+    // Another process changes the store meanwhile, so that the last ones wait for long.
+    let other = ["write", "other.md", "--type", "user", "--content", "x"];
+    let other = home.paused_at(&other, 1).expect("a change with steps");
+    let going_on = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(6));
+        other.go_on()
+    });
     let asking = std::thread::spawn(move || {
         for id in 1..=WRITES {
             let call = json!({
@@ -1764,6 +1772,7 @@ fn writes_that_come_at_once_wait_for_each_other() {
         }
     }
     drop(asking.join().expect("asked"));
+    assert_eq!(going_on.join().expect("it goes on").0, Some(0));
     child.wait().expect("the server ends");
     assert!(
         failed.is_empty(),
@@ -1811,4 +1820,37 @@ fn facts_have_a_budget_if_one_is_set_and_stand_in_the_prompt_for_storing() {
     let mut client = Client::start(&home, &["--store", "./data/memory"]);
     client.ok("memory_append", more);
     client.end();
+}
+
+#[test]
+fn a_memory_is_handed_over_as_it_is_and_curate_names_it() {
+    // Joined at run time, so that this file has no complete one.
+    let token = ["ghp", "_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c"].concat();
+    let home = index_home();
+    home.run(&["list"]);
+    let line = format!("- [a](a.md) — {token}\n");
+    home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{line}"));
+    let text = format!("---\nname: a\ndescription: {token}\ntype: user\n---\n\n{token}\n");
+    home.file("project/.memory/a.md", text);
+    for args in [&["read", "a.md"][..], &["view"], &["context"], &["review"]] {
+        let output = home.run(args);
+        assert!(output.out.contains(&token), "{args:?}: {output:?}");
+    }
+    let diff = home.ok(&["append", "a.md", "--content", "x", "--dry-run"]);
+    assert!(diff.contains(&token), "{diff}");
+    let event = json!({ "session_id": "s", "cwd": home.project(), "source": "startup",
+        "hook_event_name": "SessionStart" });
+    let start = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    assert!(start.out.contains(&token), "{start:?}");
+    let mut client = Client::start(&home, &[]);
+    assert!(
+        client
+            .ok("memory_read", json!({ "path": "a.md" }))
+            .contains(&token)
+    );
+    let read = client.ask("resources/read", json!({ "uri": "tome://.memory/a.md" }));
+    assert!(read.to_string().contains(&token), "{read}");
+    client.end();
+    let named = home.run(&["curate", "--rule", "secret"]).out;
+    assert!(named.contains("a.md") && !named.contains(&token), "{named}");
 }

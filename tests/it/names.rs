@@ -16,7 +16,7 @@ use crate::support::{Home, has, tree};
 const CANARY: &str = "quetzalcanary";
 
 /// The files that may not be read, in the home.
-const SECRETS: [&str; 7] = [
+const SECRETS: [&str; 8] = [
     ".ssh/id_rsa",
     ".ssh/MEMORY.md",
     ".gemini/oauth_creds.json",
@@ -24,10 +24,11 @@ const SECRETS: [&str; 7] = [
     ".claude/.credentials.json",
     "other/notes.md",
     "project-two/GEMINI.md",
+    "dotfiles/private.md",
 ];
 
 /// The names. `HOME` stands for the home directory.
-pub(crate) const NAMES: [&str; 44] = [
+pub(crate) const NAMES: [&str; 45] = [
     "../.ssh/id_rsa",
     "../../.ssh/id_rsa",
     "../../../../../../../../HOME/.ssh/id_rsa",
@@ -57,6 +58,7 @@ pub(crate) const NAMES: [&str; 44] = [
     "oauth_creds.json",
     "~/.gemini/oauth_creds.json",
     "~/.gemini/../.ssh/id_rsa",
+    "notes/../private.md",
     "~/.codex/auth.json",
     "~/.claude/.credentials.json",
     "~/.claude/../.ssh/id_rsa",
@@ -81,6 +83,10 @@ fn ground() -> Home {
     }
     home.file("project/docs/a.md", "inside\n");
     home.file(".gemini/GEMINI.md", "mine\n");
+    // A directory of the user's that is linked, so that what is above it is elsewhere.
+    home.file("dotfiles/notes/n.md", "mine\n");
+    let notes = home.path().join("dotfiles/notes");
+    symlink(notes, home.path().join(".gemini/notes")).expect("a link");
     let ssh = home.path().join(".ssh");
     for (target, name) in [
         (ssh.join("id_rsa"), "link"),

@@ -193,6 +193,31 @@ fn claude_codes_server_comes_and_goes_by_its_own_command() {
 }
 
 #[test]
+fn a_command_of_the_project_is_not_taken_for_the_agents() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    for name in ["claude", "git", "hostname", "sub/claude"] {
+        let script = "#!/bin/sh\ntouch \"$HOME/was-run\"\n";
+        let file = home.file(&format!("project/{name}"), script);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    let project = home.project().display().to_string();
+    for first in ["", ".", "sub", &project, &format!("{project}/sub")] {
+        let path = format!("{first}:/usr/bin:/bin");
+        for args in [
+            &["setup", "claude"][..],
+            &["curate"],
+            &["sync"],
+            &["doctor"],
+        ] {
+            let output = home.command(args).env("PATH", &path).output();
+            assert!(output.expect("runs").status.code().is_some());
+            assert!(!home.path().join("was-run").exists(), "{path}: {args:?}");
+        }
+    }
+}
+
+#[test]
 fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();

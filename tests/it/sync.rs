@@ -263,6 +263,8 @@ fn deletes_travel_as_tombstones_and_absence_is_no_delete() {
     assert_eq!(held.len(), 1, "deletes of a whole store are held back");
     assert_eq!(two.files().len(), 4);
     one.sync_allowing(&held[0].id);
+    two.sync();
+    assert_eq!(two.files().len(), 4, "on the way in, too");
     two.sync_allowing("deletes");
     assert_eq!(two.files().len(), 0);
 }

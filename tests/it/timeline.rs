@@ -724,7 +724,7 @@ fn a_wrong_bit_in_the_cache_changes_no_answer() {
 #[test]
 fn the_files_of_a_node_are_masked() {
     let home = Home::new();
-    let token = ["ghp", "_4f1c2aa0b9d8e7f6a5b4c3d2e1f00f1e2d3c"].concat();
+    let token = ["glft", "-NiMg9aW37k5wCnHDepQH"].concat();
     let file = home.project().join(format!("{token}.txt"));
     let input = json!({ "file_path": file, "content": "x" });
     let lines = [

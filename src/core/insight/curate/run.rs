@@ -16,7 +16,7 @@ use super::git::{Cut, ProjectHistory, head_of, removed};
 use super::logs::SessionLogs;
 use super::probe::Stamp;
 use super::untaught::put_drafts;
-use super::{Collection, CuratedStore, Evidence, Finding, Severity, check, rule};
+use super::{Collection, Evidence, Finding, Severity, check, rule};
 use crate::core::Result;
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
@@ -130,23 +130,21 @@ pub fn findings(
         .iter()
         .filter_map(|store| store.project_root.as_ref())
         .collect();
-    notes.extend(
-        roots
-            .into_iter()
-            .filter_map(|root| sources.git.lateness(root)),
-    );
     let findings = check(&collection, request.only);
+    // Rules ask git, too.
+    let late: Vec<String> = roots
+        .into_iter()
+        .filter_map(|root| sources.git.lateness(root))
+        .collect();
+    let is_late = !late.is_empty();
+    notes.extend(late);
     let result = Curated { findings, notes };
     let probes = collection.probes.all();
     let times = probes.values().flatten().map(|stamp| stamp.time());
     let newest = times.chain([state.newest]).max().unwrap_or_default();
     // The memories were listed before they were read; a change in between shows in a new listing.
-    let is_late = |store: &CuratedStore<'_>| {
-        let project = store.project.as_ref();
-        project.is_some_and(|project| project.cut() == Some(Cut::Late))
-    };
     let is_settled = newest + UNSETTLED < request.now
-        && !collection.stores.iter().any(is_late)
+        && !is_late
         && State::of(stores, sources, request).hash == state.hash;
     if let Some(path) = path.filter(|_| is_settled) {
         save(
