@@ -5,6 +5,7 @@ mod machine;
 mod model;
 
 use std::fs;
+use std::sync::Arc;
 
 use machine::{Machine, Remote, texts};
 use serde_json::Value;
@@ -324,7 +325,9 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
     let remote = Remote::new();
     let one = Machine::at(&remote, "one", Accept, "work/shop");
     let two = Machine::at(&remote, "two", Accept, "src/other name");
+    let index = "# Mine\n\nKeep this sentence.\n";
     one.write("a.md", "text\n");
+    one.write("MEMORY.md", index);
     one.sync();
     two.sync();
     assert_eq!(two.read("a.md"), "text\n");
@@ -340,8 +343,12 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
     fs::write(two.root().join("MEMORY.md"), "# Memory\n").expect("written");
     two.sync();
     assert_eq!(two.read("a.md"), "text\nfrom there\n", "it is put back");
+    two.sync();
     one.sync();
     assert_eq!(one.files().len(), 1);
+    for machine in [&one, &two] {
+        has(&machine.read("MEMORY.md"), ["Keep this sentence."]);
+    }
 }
 
 #[test]
@@ -388,6 +395,33 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
         "{failure}"
     );
     assert_eq!(one.read("a.md"), "text\n");
+    one.init(&remote);
+    one.sync();
+    assert!(remote.has("a.md"), "it starts anew");
+}
+
+/// Another machine sends between the fetch and the push of this one.
+#[test]
+fn what_was_taken_in_before_a_refused_push_is_no_change_of_this_machine() {
+    let (_remote, mut one, two) = machines(Accept);
+    one.write("mine.md", "first\n");
+    two.write("theirs.md", "first\n");
+    two.sync();
+    one.sync();
+    two.write("theirs.md", "first\nsecond\n");
+    two.sync();
+    one.write("mine.md", "first\nsecond\n");
+    let two = Arc::new(two);
+    let other = Arc::clone(&two);
+    one.before_the_push(move || {
+        other.write("theirs.md", "first\nsecond\nthird\n");
+        other.sync();
+    });
+    one.sync();
+    assert_eq!(one.items().len(), 0);
+    assert_eq!(one.read("theirs.md"), "first\nsecond\nthird\n");
+    two.sync();
+    assert_eq!(two.files(), one.files());
 }
 
 #[test]
@@ -460,6 +494,26 @@ fn a_team_sends_branches_that_others_merge() {
             .trim(),
         "1"
     );
+}
+
+#[test]
+fn two_machines_of_one_name_do_not_share_a_branch() {
+    let remote = Remote::new();
+    let main = Machine::new(&remote, "main", Review);
+    main.write("a.md", "text\n");
+    main.sync();
+    let [eve, fay] = ["eve", "fay"].map(|home| {
+        let project = format!("{home}/project");
+        Machine::at(&remote, "vm", Accept, &project).with_branch()
+    });
+    eve.write("eve.md", "proposed\n");
+    eve.sync();
+    fay.write("fay.md", "proposed\n");
+    let failure = fay.try_sync().failure.expect("it is refused");
+    has(&failure, ["tome/vm", "--machine NAME"]);
+    eve.write("eve.md", "proposed again\n");
+    eve.sync();
+    has(&remote.git(&["log", "--stat", "tome/vm"]), ["eve.md"]);
 }
 
 /// Where an agent keeps its memories of a project is looked up on each machine, also where it has

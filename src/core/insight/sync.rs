@@ -38,6 +38,7 @@ pub use chosen::{choose, shared_among, toggle};
 pub use held_back::HeldBack;
 use key::without_credentials;
 use repo::{Repo, is_branch, is_new_folder};
+use run::STARTS_ANEW;
 pub use state::LastSync;
 use state::SyncState;
 
@@ -185,7 +186,9 @@ impl<'a> Sync<'a> {
         }
         let branch = repo.remote_branch(&url).map_err(told)?;
         let mut state = SyncState::load(self.dir)?;
-        if state.url != url {
+        let failure = state.last.as_ref().and_then(|last| last.failure.as_deref());
+        let is_other = failure.is_some_and(|why| why.ends_with(STARTS_ANEW));
+        if state.url != url || is_other {
             // Another remote is another history: nothing is agreed on with it yet.
             repo.forget().map_err(told)?;
         }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use tome::core::memory::config::IncomingMode::Accept;
 
 use super::machine::{Machine, Remote};
-use crate::support::tree;
+use crate::support::{has, tree};
 
 /// Adds a commit to the remote by `git fast-import`, which takes any name.
 fn import(remote: &Remote, files: &[(&str, &str, &[u8])]) {
@@ -136,6 +136,22 @@ fn what_a_remote_has_beside_plain_files_is_one_line_each() {
         3 << 20,
         "it is not overwritten either"
     );
+}
+
+/// What is left alone is not replaced either.
+#[test]
+fn a_memory_that_became_a_program_is_neither_taken_nor_sent_over() {
+    let remote = Remote::new();
+    let machine = shared(&remote);
+    let path = format!("{}/a.md", folder(&remote));
+    import(&remote, &[("100755", &path, b"newer\n")]);
+    for text in ["text\n", "changed here\n"] {
+        machine.write("a.md", text);
+        let report = machine.sync();
+        has(&report.notes.join("\n"), ["a.md"]);
+        assert_eq!(machine.read("a.md"), text);
+        assert_eq!(remote.git(&["show", &format!("main:{path}")]), "newer\n");
+    }
 }
 
 #[test]

@@ -242,7 +242,7 @@ impl Machine {
             skew: 0,
             fuse,
         };
-        machine.with_sync(|sync| sync.init(&remote.url(), name).expect("initialized"));
+        machine.init(remote);
         machine
     }
 
@@ -263,6 +263,26 @@ impl Machine {
             program
         };
         self.git = Git::at(program).without_variables(std::env::vars_os().map(|(name, _)| name));
+    }
+
+    /// Lets something happen once, after what came was taken in and before anything is sent.
+    pub(crate) fn before_the_push(
+        &mut self,
+        happens: impl Fn() + Send + std::marker::Sync + 'static,
+    ) {
+        let is_over = AtomicUsize::new(0);
+        let observer: Observer = Arc::new(move |step| {
+            if step == "sync: taken in" && is_over.fetch_add(1, Ordering::SeqCst) == 0 {
+                happens();
+            }
+            Ok(())
+        });
+        self.history = History::with_observer(self.history.dir(), observer);
+    }
+
+    /// Names the remote again.
+    pub(crate) fn init(&self, remote: &Remote) {
+        self.with_sync(|sync| sync.init(&remote.url(), &self.name).expect("initialized"));
     }
 
     /// The same machine, whose changes go to a branch.

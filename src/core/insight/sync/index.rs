@@ -30,7 +30,8 @@ impl StoreSides<'_> {
 
     /// The plan for the hand-written index, given which memories the remote will have.
     pub(super) fn index_step(&mut self, remote_files: &BTreeSet<String>) -> Told<Option<Step>> {
-        if self.here.store.layout() != Layout::Index {
+        let is_of_index = |path: &String| path.starts_with(LINES) || path.ends_with(INDEX_TEXT);
+        if self.here.store.layout() != Layout::Index || self.there.refused.iter().any(is_of_index) {
             return Ok(None);
         }
         let on_disk = self.here.store.text(INDEX).map_err(|e| e.to_string())?;
@@ -77,8 +78,9 @@ impl StoreSides<'_> {
         };
         let here = match &ours {
             Some(text) => revision(text),
-            // It was generated again on purpose.
-            None if on_disk.is_some() && matches!(base, Version::Text(_)) => Version::Deleted,
+            None if matches!(base, Version::Text(_)) && self.was_generated_again() => {
+                Version::Deleted
+            }
             None => Version::Absent,
         };
         let there = match &theirs {
@@ -137,6 +139,31 @@ impl StoreSides<'_> {
         }
         let is_idle = step.motion.is_none() && step.base.is_empty();
         Ok((!is_idle).then_some(step))
+    }
+
+    /// Whether the history says that the hand-written index was replaced by a generated one here. A
+    /// generated one is also made while memories arrive in a directory that was moved or lost.
+    fn was_generated_again(&self) -> bool {
+        let root = self.here.store.root().path();
+        let is_hand_written = |revision: &Revision| {
+            let bytes = self.history.version(revision).unwrap_or_default();
+            !is_generated(&String::from_utf8_lossy(&bytes))
+        };
+        let mut is_again = false;
+        for record in self.history.records().unwrap_or_default() {
+            let mut files = record.files.iter();
+            let Some(file) = files.find(|file| file.root == root && file.path == INDEX) else {
+                continue;
+            };
+            let [before, after] =
+                [&file.before, &file.after].map(|side| side.as_ref().map(is_hand_written));
+            is_again = match (before, after) {
+                (Some(true), Some(false)) => true,
+                (Some(false), Some(false)) => is_again,
+                _ => false,
+            };
+        }
+        is_again
     }
 
     fn take_index(

@@ -127,7 +127,15 @@ impl<'a> StoreSides<'a> {
         for name in &clashes {
             refusals.add("its name is another one's on some disks", name);
         }
-        let mut left_alone = HashSet::new();
+        let mut left_alone: HashSet<String> = there
+            .refused
+            .iter()
+            .map(|path| {
+                path.strip_prefix(DELETED)
+                    .map_or(&**path, |path| path.trim_start_matches('/'))
+            })
+            .map(str::to_owned)
+            .collect();
         for path in names().filter(|path| *path != INDEX_TEXT) {
             let is_fitting = is_here(path)
                 || is_memory(path) && rules.allow(Operation::Receive, path, store.root()).is_ok();

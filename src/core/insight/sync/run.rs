@@ -201,6 +201,9 @@ impl Sync<'_> {
     }
 }
 
+/// How the reason ends for which a remote is refused that is not the one it was.
+pub(super) const STARTS_ANEW: &str = ", so nothing is done; `tome sync --init` starts anew";
+
 /// A fetch was made; this is what follows from it.
 pub(super) struct OneRound<'a> {
     pub(super) sync: &'a Sync<'a>,
@@ -239,13 +242,12 @@ impl OneRound<'_> {
         };
         match (&commits.seen, &commits.there) {
             (Some(_), None) => Err(format!(
-                "the remote has no branch {} any more, so nothing is done; `tome sync --init` starts anew",
+                "the remote has no branch {} any more{STARTS_ANEW}",
                 self.state.branch
             )),
-            (Some(seen), Some(there)) if !self.repo.are_related(seen, there) => Err(
-                "the remote has another history now, so nothing is done; `tome sync --init` starts anew"
-                    .to_owned(),
-            ),
+            (Some(seen), Some(there)) if !self.repo.are_related(seen, there) => {
+                Err(format!("the remote has another history now{STARTS_ANEW}"))
+            }
             _ => Ok(commits),
         }
     }
@@ -275,6 +277,9 @@ impl OneRound<'_> {
         let blobs = self.blobs(ready, trees, &known, &sender)?;
         let mut outgoing = Outgoing::default();
         for ready in ready {
+            if there.refused.contains(&ready.key.key) {
+                continue;
+            }
             let sides = match self.sides(ready, trees, &blobs) {
                 Ok(sides) => sides,
                 Err(error) => {
@@ -537,6 +542,9 @@ impl OneRound<'_> {
         let mut decided = plan.decided;
         for step in plan.steps {
             offers.extend(step.offer);
+            if step.ops.is_empty() {
+                outgoing.taken.extend(step.base.clone());
+            }
             match plan.here.outgoing {
                 OutgoingMode::Push => outgoing.push.extend(step.ops),
                 OutgoingMode::Branch if !step.ops.is_empty() => {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::blobs::Blobs;
+use super::key::without_credentials;
 use super::repo::{
     BASE, FileOp, MadeCommit, NEXT, NEXT_BASE, NewCommit, Ops, Pushed, SEEN, Told, Written,
     remote_ref,
@@ -17,6 +18,8 @@ pub(super) struct Outgoing {
     pub(super) push: Ops,
     pub(super) branch: Ops,
     pub(super) base: Ops,
+    /// Of this, what was taken in without sending anything.
+    pub(super) taken: Ops,
     /// What was decided about and is settled then, by the roots of its stores.
     pub(super) settled: Vec<(PathBuf, HashMap<String, Incoming>)>,
 }
@@ -83,7 +86,10 @@ impl OneRound<'_> {
                 .push(&self.state.url, &sent.id, &self.state.branch)?
             {
                 Pushed::Done => self.step("sync: pushed")?,
-                Pushed::Behind => return Ok((Round::Again, None)),
+                Pushed::Behind => {
+                    self.agree_on_taken(commits, outgoing)?;
+                    return Ok((Round::Again, None));
+                }
             }
         }
         let tip = sent.as_ref().map(|sent| sent.id.as_str()).or(there);
@@ -122,6 +128,21 @@ impl OneRound<'_> {
         Ok((Round::Done, sent.or(branch)))
     }
 
+    /// Agrees on what was taken in though the push was refused: otherwise the next round would take
+    /// it for a change that was made here.
+    fn agree_on_taken(&self, commits: &Commits, outgoing: &Outgoing) -> Told<()> {
+        if outgoing.taken.is_empty() {
+            return Ok(());
+        }
+        let base = commits.base.as_deref();
+        let mut commit = self.new_commit(NEXT_BASE, base, &outgoing.taken, "agreed");
+        commit.beside.extend(commits.there.as_deref());
+        match self.repo.write(&[commit])?.commits.pop() {
+            Some(made) => self.repo.set_refs(&[(BASE, &made.id, base)]),
+            None => Ok(()),
+        }
+    }
+
     /// Sends what others merge, into the branch of this machine. It must be fetched first if it has
     /// something that is not known here.
     fn send_branch(
@@ -145,6 +166,10 @@ impl OneRound<'_> {
         let (url, branch) = (&self.state.url, self.own_branch());
         match self.repo.push(url, &made.id, &branch)? {
             Pushed::Done => Ok(Ok(Some(made.id))),
+            Pushed::Behind if own.is_none() => Err(format!(
+                "the remote has a branch {branch}, which this machine has not made; name this machine: tome sync --init {} --machine NAME",
+                without_credentials(url)
+            )),
             Pushed::Behind => {
                 self.repo.fetch(url, &branch)?;
                 Ok(Err(Round::Again))

@@ -3,7 +3,7 @@
 //! A remote is as foreign as a cloned project. Of its files only plain ones below `stores/KEY/` with
 //! plain names are read; everything else is a line of the report.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::repo::{Told, TreeEntry};
 use crate::core::text::display::visible_line;
@@ -34,6 +34,8 @@ pub(super) struct SharedStore {
     pub(super) lines: BTreeMap<String, String>,
     pub(super) index: Option<String>,
     pub(super) about: Option<String>,
+    /// What is there and is not taken: it is not replaced either.
+    pub(super) refused: BTreeSet<String>,
 }
 
 /// A store that the repository does not have.
@@ -43,6 +45,7 @@ pub(super) static EMPTY: SharedStore = SharedStore {
     lines: BTreeMap::new(),
     index: None,
     about: None,
+    refused: BTreeSet::new(),
 };
 
 impl SharedStore {
@@ -95,6 +98,8 @@ impl Refusals {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedTree {
     pub(super) stores: BTreeMap<String, SharedStore>,
+    /// The stores that are there and are not taken at all.
+    pub(super) refused: BTreeSet<String>,
     pub(super) refusals: Refusals,
 }
 
@@ -113,6 +118,7 @@ impl SharedTree {
         for entry in entries {
             if let Err(reason) = tree.take(entry) {
                 tree.refusals.add(reason, entry.path);
+                tree.refuse(entry.path);
             }
         }
         for (key, store) in &mut tree.stores {
@@ -120,9 +126,26 @@ impl SharedTree {
                 tree.refusals
                     .add("the store has more than 40,000 files", key);
                 *store = SharedStore::default();
+                tree.refused.insert(key.clone());
             }
         }
         tree
+    }
+
+    /// Remembers what is not taken.
+    fn refuse(&mut self, path: &str) {
+        let below = path
+            .strip_prefix(STORES)
+            .and_then(|path| path.strip_prefix('/'));
+        let Some((key, file)) = below.and_then(|path| path.split_once('/')) else {
+            return;
+        };
+        if !self.stores.contains_key(key) && self.stores.len() >= MOST_STORES {
+            self.refused.insert(key.to_owned());
+        } else if is_key(key) {
+            let store = self.stores.entry(key.to_owned()).or_default();
+            store.refused.insert(file.to_owned());
+        }
     }
 
     fn take(&mut self, entry: &TreeEntry<'_>) -> Result<(), &'static str> {
