@@ -64,7 +64,10 @@ fn captured(id: &str, world: &World) -> Result<Option<(LogFile, Transcript)>, Fa
             first: times.clone().min(),
             last: times.max(),
             first_prompt: prompts.clone().next().map(|prompt| prompt.text.clone()),
-            last_prompt: prompts.clone().last().map(|prompt| prompt.text.clone()),
+            last_prompt: prompts
+                .clone()
+                .next_back()
+                .map(|prompt| prompt.text.clone()),
             turns: prompts.count() as u64,
             replies: said_by(Role::Assistant).count() as u64,
             ..Head::default()
