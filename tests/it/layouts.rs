@@ -64,7 +64,7 @@ fn an_index_store() {
             ),
             (
                 "auth.md",
-                "---\nname: Auth\ndescription: JWT: 15 # minutes\ntype: project\nupdated: TODAY\n---\n\nAccess token: 15 min.\n",
+                "---\nname: Auth\ndescription: \"JWT: 15 # minutes\"\ntype: project\nupdated: TODAY\n---\n\nAccess token: 15 min.\n",
             ),
             (
                 "user_prefs.md",

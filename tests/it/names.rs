@@ -279,10 +279,10 @@ fn names_in_logs_and_payloads_lead_to_no_other_file() {
     ] {
         told(&home, args, "logs");
     }
-    for number in 0..names.len() {
+    for (number, name) in names.iter().enumerate() {
         let id = format!("s{number}");
         for args in [&["log", &id][..], &["resume", &id], &["keep", &id]] {
-            told(&home, args, &names[number]);
+            told(&home, args, name);
         }
     }
     for name in &names {
