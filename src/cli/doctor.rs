@@ -12,6 +12,7 @@ use super::print::Reported;
 use super::setup::{homes, program};
 use super::ui::terminal;
 use super::world::World;
+use crate::core::Error;
 use crate::core::change::history::{Health, Unfinished};
 use crate::core::change::interrupted;
 use crate::core::disk::foreign::{LARGEST_SETTINGS, open_regular, read_text};
@@ -489,7 +490,12 @@ impl<'a> Checkup<'a> {
                         "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
                     }
                     Ok(_) => "correct it: `e` on it in `tome` edits it",
-                    Err(_) => "let the user who runs tome read it",
+                    Err(Error::Io { source, .. })
+                        if source.kind() == io::ErrorKind::PermissionDenied =>
+                    {
+                        "let the user who runs tome read it"
+                    }
+                    Err(_) => "see what it is",
                 };
                 self.add_problem(place, problem, remedy);
             }

@@ -79,8 +79,8 @@ impl Planner<'_> {
         content: &str,
     ) -> Result<()> {
         let end = own_span(&at.text, &at.entry).end;
-        let content = content.trim_end_matches(['\r', '\n']);
-        let added = format!("{}{}", newline(&at.text), fitted(&at.text, content));
+        let content = with_stand_ins(content.trim_end_matches(['\r', '\n']).as_bytes());
+        let added = format!("{}{}", newline(&at.text), fitted(&at.text, &content));
         self.set_text(planned, at, splice(&at.text, end..end, &added))
     }
 
@@ -91,7 +91,7 @@ impl Planner<'_> {
         at: &NamedEntry,
         title: &str,
     ) -> Result<()> {
-        let title = one_line(title);
+        let title = with_stand_ins(one_line(title).as_bytes());
         let line = lines(&at.text, 0).nth(at.entry.line.saturating_sub(1));
         let old = at.entry.title.as_str();
         let place = line.filter(|line| !old.is_empty() && line.text.contains(old));
@@ -122,7 +122,7 @@ impl Planner<'_> {
             tags: at.entry.tags.clone(),
             ..Fields::default()
         };
-        let old = planned.text(&file)?;
+        let old = planned.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
         let input = WriteInput {
             file: &file,
             content: at.body(),
@@ -161,7 +161,7 @@ const STAND_INS: RangeInclusive<char> = '\u{10ff80}'..='\u{10ffff}';
 
 /// Bytes as text in which every byte that is no UTF-8 is replaced by a character that stands for
 /// it, so that [`without_stand_ins`] returns the same bytes.
-fn with_stand_ins(bytes: &[u8]) -> String {
+pub(super) fn with_stand_ins(bytes: &[u8]) -> String {
     let stand_in = |byte: &u8| char::from_u32(0x10_ff00 + u32::from(*byte));
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

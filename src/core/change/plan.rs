@@ -1,5 +1,6 @@
 //! From a request to a change: plans the content of each file.
 
+use super::entry::with_stand_ins;
 use super::{Change, ChangeVerb, PlannedFiles};
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
@@ -206,7 +207,8 @@ impl Planner<'_> {
         fields: &Fields,
     ) -> Result<String> {
         if let Some(at) = self.entry_at(planned, path)? {
-            let text = replace_entry(&at.text, &at.entry, content);
+            let content = with_stand_ins(content.as_bytes());
+            let text = replace_entry(&at.text, &at.entry, &content);
             self.set_text(planned, &at, text)?;
             return Ok(format!("Memory saved: {path}"));
         }
@@ -256,7 +258,14 @@ impl Planner<'_> {
     ) -> Result<String> {
         if let Some(at) = self.entry_at(planned, path)? {
             let span = own_span(&at.text, &at.entry);
-            let new = patched(path, &at.text[span.clone()], patches, matching)?;
+            let patches: Vec<Patch> = patches
+                .iter()
+                .map(|patch| Patch {
+                    old: with_stand_ins(patch.old.as_bytes()),
+                    new: with_stand_ins(patch.new.as_bytes()),
+                })
+                .collect();
+            let new = patched(path, &at.text[span.clone()], &patches, matching)?;
             self.set_text(planned, &at, splice(&at.text, span, &new))?;
             return Ok(format!("Memory updated: {path}"));
         }

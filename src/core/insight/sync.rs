@@ -38,7 +38,6 @@ pub use chosen::{choose, shared_among, toggle};
 pub use held_back::HeldBack;
 use key::without_credentials;
 use repo::{Repo, is_branch, is_new_folder};
-use run::STARTS_ANEW;
 pub use state::LastSync;
 use state::SyncState;
 
@@ -186,10 +185,8 @@ impl<'a> Sync<'a> {
         }
         let branch = repo.remote_branch(&url).map_err(told)?;
         let mut state = SyncState::load(self.dir)?;
-        let failure = state.last.as_ref().and_then(|last| last.failure.as_deref());
-        let is_other = failure.is_some_and(|why| why.ends_with(STARTS_ANEW));
-        if state.url != url || is_other {
-            // Another remote is another history: nothing is agreed on with it yet.
+        // With another remote, or another history in its place, nothing is agreed on yet.
+        if state.url != url || repo.has_other_history(&url, &state.branch).map_err(told)? {
             repo.forget().map_err(told)?;
         }
         state.url = url;

@@ -70,7 +70,7 @@ impl Citation {
 /// with a colon is not mistaken for one.
 pub(in crate::core) fn is_store_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '~');
-    // A single letter would be a drive.
+    // `a:b.md` is a path.
     name.chars().count() > 1 && name.chars().all(plain)
 }
 

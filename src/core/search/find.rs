@@ -790,12 +790,17 @@ mod tests {
     fn plain_letters_find_accents_and_accents_only_themselves() {
         let home = TestHome::new(
             &[("a.md", "Chez Chloé\n")],
-            &[conversation(&["le café Noël", "the cafe of Chloe"])],
+            &[conversation(&[
+                "le café Noël, Škoda, Łódź",
+                "the cafe of Chloe",
+            ])],
         );
         for (query, count) in [
             ("chloe", 2),
             ("chloé", 1),
             ("noel", 1),
+            ("skoda", 1),
+            ("lodz", 1),
             ("cafe", 2),
             ("Cafe", 0),
         ] {

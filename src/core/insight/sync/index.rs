@@ -7,7 +7,8 @@ use super::Motion;
 use super::decision::{Decision, Version, Versions};
 use super::plan::{Step, StoreSides};
 use super::repo::{FileOp, Ops, Told};
-use super::tree::{DELETED, INDEX_TEXT, LINES, SharedStore};
+use super::tree::{DELETED, INDEX_TEXT, LINES, SharedStore, TEXT_DELETED};
+use crate::core::change::history::Author;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{Arrival, Incoming};
 use crate::core::memory::config::IncomingMode;
@@ -30,7 +31,10 @@ impl StoreSides<'_> {
 
     /// The plan for the hand-written index, given which memories the remote will have.
     pub(super) fn index_step(&mut self, remote_files: &BTreeSet<String>) -> Told<Option<Step>> {
-        let is_of_index = |path: &String| path.starts_with(LINES) || path.ends_with(INDEX_TEXT);
+        let is_of_index = |path: &String| {
+            let folder = path.split_once('/').map(|(folder, _)| folder);
+            path == INDEX_TEXT || path == TEXT_DELETED || folder == Some(LINES)
+        };
         if self.here.store.layout() != Layout::Index || self.there.refused.iter().any(is_of_index) {
             return Ok(None);
         }
@@ -146,17 +150,19 @@ impl StoreSides<'_> {
     fn was_generated_again(&self) -> bool {
         let root = self.here.store.root().path();
         let is_hand_written = |revision: &Revision| {
-            let bytes = self.history.version(revision).unwrap_or_default();
-            !is_generated(&String::from_utf8_lossy(&bytes))
+            let bytes = self.history.version(revision).ok()?;
+            Some(!is_generated(&String::from_utf8_lossy(&bytes)))
         };
         let mut is_again = false;
-        for record in self.history.records().unwrap_or_default() {
+        let records = self.history.records().unwrap_or_default().into_iter();
+        // What was lost and made again outside of tome looks the same.
+        for record in records.filter(|record| record.author != Author::outside()) {
             let mut files = record.files.iter();
             let Some(file) = files.find(|file| file.root == root && file.path == INDEX) else {
                 continue;
             };
             let [before, after] =
-                [&file.before, &file.after].map(|side| side.as_ref().map(is_hand_written));
+                [&file.before, &file.after].map(|side| side.as_ref().and_then(is_hand_written));
             is_again = match (before, after) {
                 (Some(true), Some(false)) => true,
                 (Some(false), Some(false)) => is_again,

@@ -207,6 +207,26 @@ impl<'a> Repo<'a> {
         Ok(name.filter(|name| is_branch(name)).map(str::to_owned))
     }
 
+    /// Whether the branch of a remote goes on from something else than what was seen of it.
+    pub(super) fn has_other_history(&self, url: &str, branch: &str) -> Told<bool> {
+        let Some(seen) = self.refs()?.remove(SEEN) else {
+            return Ok(false);
+        };
+        self.fetch(url, branch)?;
+        let there = self.refs()?.remove(&remote_ref(branch));
+        Ok(there.is_none_or(|there| !self.are_related(&seen, &there)))
+    }
+
+    /// Whether the last commit of a branch of a remote was made or fetched here.
+    pub(super) fn knows_branch(&self, url: &str, branch: &str) -> Told<bool> {
+        let name = format!("refs/heads/{branch}");
+        let told = self.call(&["ls-remote", "--", url, &name], b"", &Limits::of(REMOTE));
+        let told = told.map_err(|failure| failure.why)?;
+        let told = String::from_utf8_lossy(&told);
+        let commit = told.split_whitespace().next().unwrap_or_default();
+        Ok(self.local(&["cat-file", "-e", commit], b"").is_ok())
+    }
+
     /// Fetches a branch of a remote, and nothing else of it. A branch that is not there is none here
     /// either.
     pub(super) fn fetch(&self, url: &str, branch: &str) -> Told<()> {

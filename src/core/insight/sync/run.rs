@@ -201,9 +201,6 @@ impl Sync<'_> {
     }
 }
 
-/// How the reason ends for which a remote is refused that is not the one it was.
-pub(super) const STARTS_ANEW: &str = ", so nothing is done; `tome sync --init` starts anew";
-
 /// A fetch was made; this is what follows from it.
 pub(super) struct OneRound<'a> {
     pub(super) sync: &'a Sync<'a>,
@@ -242,11 +239,12 @@ impl OneRound<'_> {
         };
         match (&commits.seen, &commits.there) {
             (Some(_), None) => Err(format!(
-                "the remote has no branch {} any more{STARTS_ANEW}",
+                "the remote has no branch {} any more, so nothing is done; `tome sync --init URL` starts anew",
                 self.state.branch
             )),
             (Some(seen), Some(there)) if !self.repo.are_related(seen, there) => {
-                Err(format!("the remote has another history now{STARTS_ANEW}"))
+                let why = "the remote has another history now, so nothing is done; `tome sync --init URL` starts anew";
+                Err(why.to_owned())
             }
             _ => Ok(commits),
         }
@@ -267,7 +265,7 @@ impl OneRound<'_> {
         report.elsewhere = there
             .stores
             .keys()
-            .filter(|key| !is_here(key))
+            .filter(|key| !is_here(key) && there.stores[*key].ids().next().is_some())
             .cloned()
             .collect();
         let senders = OnceCell::new();

@@ -106,26 +106,32 @@ impl OneRound<'_> {
             None if is_same => tip,
             None => commits.base.as_deref(),
         };
-        let Ok(branch) = self.send_branch(commits, tip, outgoing)? else {
-            return Ok((Round::Again, None));
-        };
-        let [tracked, own] = [&self.state.branch, &self.own_branch()].map(|name| remote_ref(name));
-        let refs = [
+        let tracked = remote_ref(&self.state.branch);
+        self.move_refs(&[
             (tracked.as_str(), tip, &commits.there),
             (BASE, agreed, &commits.base),
             (SEEN, tip, &commits.seen),
-            (own.as_str(), branch.as_deref(), &commits.own),
-        ];
-        let refs = refs.into_iter().filter_map(|(name, new, old)| {
-            let is_new = new != old.as_deref();
-            Some((name, new.filter(|_| is_new)?, old.as_deref()))
-        });
-        let refs: Vec<(&str, &str, Option<&str>)> = refs.collect();
-        if !refs.is_empty() {
-            self.repo.set_refs(&refs)?;
-        }
+        ])?;
+        let Ok(branch) = self.send_branch(commits, tip, outgoing)? else {
+            return Ok((Round::Again, None));
+        };
+        let own = remote_ref(&self.own_branch());
+        self.move_refs(&[(own.as_str(), branch.as_deref(), &commits.own)])?;
         let sent = sent.map(|sent| sent.id);
         Ok((Round::Done, sent.or(branch)))
+    }
+
+    /// Moves refs from old commits to new ones, where they differ.
+    fn move_refs(&self, refs: &[(&str, Option<&str>, &Option<String>)]) -> Told<()> {
+        let refs = refs.iter().filter_map(|(name, new, old)| {
+            let is_new = *new != old.as_deref();
+            Some((*name, new.filter(|_| is_new)?, old.as_deref()))
+        });
+        let refs: Vec<(&str, &str, Option<&str>)> = refs.collect();
+        if refs.is_empty() {
+            return Ok(());
+        }
+        self.repo.set_refs(&refs)
     }
 
     /// Agrees on what was taken in though the push was refused: otherwise the next round would take
@@ -166,10 +172,12 @@ impl OneRound<'_> {
         let (url, branch) = (&self.state.url, self.own_branch());
         match self.repo.push(url, &made.id, &branch)? {
             Pushed::Done => Ok(Ok(Some(made.id))),
-            Pushed::Behind if own.is_none() => Err(format!(
-                "the remote has a branch {branch}, which this machine has not made; name this machine: tome sync --init {} --machine NAME",
-                without_credentials(url)
-            )),
+            Pushed::Behind if own.is_none() && !self.repo.knows_branch(url, &branch)? => {
+                Err(format!(
+                    "the remote has a branch {branch}, which seems to be another machine's; name this machine: tome sync --init {} --machine NAME",
+                    without_credentials(url)
+                ))
+            }
             Pushed::Behind => {
                 self.repo.fetch(url, &branch)?;
                 Ok(Err(Round::Again))

@@ -18,7 +18,7 @@ pub(super) const INDEX_TEXT: &str = ".index";
 pub(super) const ABOUT: &str = ".about";
 
 /// Says that a hand-written index is generated now.
-const TEXT_DELETED: &str = ".deleted/.index";
+pub(super) const TEXT_DELETED: &str = ".deleted/.index";
 
 /// The most files that a store may have, with tombstones and lines.
 const MOST_OF_A_STORE: usize = 40_000;
@@ -137,9 +137,13 @@ impl SharedTree {
         let below = path
             .strip_prefix(STORES)
             .and_then(|path| path.strip_prefix('/'));
-        let Some((key, file)) = below.and_then(|path| path.split_once('/')) else {
+        let Some((key, file)) = below.map(|path| path.split_once('/').unwrap_or((path, ""))) else {
             return;
         };
+        if file.is_empty() {
+            self.refused.insert(key.to_owned());
+            return;
+        }
         if !self.stores.contains_key(key) && self.stores.len() >= MOST_STORES {
             self.refused.insert(key.to_owned());
         } else if is_key(key) {

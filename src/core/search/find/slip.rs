@@ -2,6 +2,7 @@
 //! a typed word. The typed word is compared with the words of the index, of memories and of titles.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use crate::core::search::Sources;
 use crate::core::search::index::{Corpus, Part, Spelling, WantedWord};
@@ -160,28 +161,26 @@ impl<'a> Spellings<'a> {
     }
 }
 
+/// The Latin letters with accents, by the letters without.
+static ACCENTED: LazyLock<HashMap<char, String>> = LazyLock::new(|| {
+    let mut letters: HashMap<char, String> = HashMap::new();
+    for accented in '\u{c0}'..='\u{24f}' {
+        let plain = nucleo::chars::normalize(accented);
+        if plain.is_ascii_alphabetic() {
+            letters.entry(plain).or_default().push(accented);
+        }
+    }
+    letters
+});
+
 /// Returns a regular expression for a word: one without accents is found with and without them.
 pub(super) fn accepting_accents(word: &str) -> String {
     if !word.is_ascii() {
         return regex::escape(word);
     }
-    let letter = |letter: char| {
-        let accented = match letter.to_ascii_lowercase() {
-            'a' => "aàáâãäå",
-            'c' => "cç",
-            'e' => "eèéêë",
-            'i' => "iìíîï",
-            'n' => "nñ",
-            'o' => "oòóôõöø",
-            'u' => "uùúûü",
-            'y' => "yýÿ",
-            _ => return regex::escape(letter.encode_utf8(&mut [0; 4])),
-        };
-        if letter.is_uppercase() {
-            format!("[{}]", accented.to_uppercase())
-        } else {
-            format!("[{accented}]")
-        }
+    let letter = |letter: char| match ACCENTED.get(&letter) {
+        Some(accented) => format!("[{letter}{accented}]"),
+        None => regex::escape(letter.encode_utf8(&mut [0; 4])),
     };
     word.chars().map(letter).collect()
 }

@@ -312,10 +312,11 @@ fn code_point(kind: char, escape: &str) -> Option<(char, usize)> {
     Some((char::from_u32(first)?, end))
 }
 
-/// A value as YAML reads it: quoted where it would be something else, or no YAML, as it is.
+/// A value for YAML: quoted where it would be a list, a comment, a mark or no YAML as it is.
 pub fn scalar(value: &str) -> String {
     const MARKS: &str = "[]{}&*!|>'\"%@`,#?";
     let is_plain = !value.starts_with(|first: char| MARKS.contains(first))
+        && value != "-"
         && !value.starts_with("- ")
         && !value.contains(": ")
         && !value.contains(" #")

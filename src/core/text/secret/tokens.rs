@@ -104,7 +104,12 @@ impl Token {
     pub(super) fn find(&self, scan: &mut Scan<'_>, start: usize, at: usize) {
         let is_glued = self.is_unmistakable() && scan.byte_before(start) == Some(b'_');
         // `repo-api-` and an id is the name of a repository.
-        let is_in_name = self.body == Uuid && scan.byte_before(start) == Some(b'-');
+        let is_in_name = self.start == "api-"
+            && scan.byte_before(start) == Some(b'-')
+            && start > 1
+            && scan
+                .byte_before(start - 1)
+                .is_some_and(|byte| byte.is_ascii_alphanumeric());
         if is_in_name || (!scan.starts_word(start) && !is_glued) {
             return;
         }
