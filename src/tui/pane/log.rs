@@ -447,8 +447,10 @@ impl Pane for LogPane {
 
     fn facts(&self) -> Option<String> {
         let mut facts = vec![self.file.agent.name().to_owned()];
-        if let Some(turns) = self.head().map(|head| head.turns) {
-            facts.push(count(usize::try_from(turns).unwrap_or(0), "turn", "turns"));
+        // Those that are shown: some may be of the session that it goes on with.
+        if let Some(conversation) = &self.conversation {
+            let (_, turns) = conversation.turn();
+            facts.push(count(turns, "turn", "turns"));
         }
         if self.file.size > 0 {
             facts.push(format_size(self.file.size));
