@@ -79,6 +79,9 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     ui.write("left_out.md", text);
     let row = ui.row("Left Out");
     assert!(row.contains("not in index"), "{row}");
+    // Too long for one row, it goes on in the next.
+    ui.press("j j");
+    ui.shows(["MEMORY.md does not list it", "││ lists it"]);
     let effects = ui.press("L");
     let (_, request) = plan_of(&effects);
     assert!(matches!(
