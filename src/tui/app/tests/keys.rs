@@ -266,7 +266,7 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
 fn a_text_whose_file_was_deleted_is_written_anew() {
     let mut ui = TestApp::new();
     let effects = save_after(&mut ui, |_| None);
-    ui.shows(["was deleted outside; saving again writes it anew"]);
+    ui.shows(["! the file is gone: saving creates it again"]);
     assert_eq!(ui.place(), KeyContext::Editor);
     let saved = effects.iter().find_map(|effect| match effect {
         Effect::Library(LibraryJob::Plan { request, .. }) => Some(request),
@@ -276,6 +276,12 @@ fn a_text_whose_file_was_deleted_is_written_anew() {
         panic!("{effects:?}");
     };
     assert!(text.base.is_none() && text.text.contains('X'), "{text:?}");
+    ui.planned(&effects);
+    assert_eq!(
+        ui.text().matches("the file is gone").count(),
+        2,
+        "in the box, too"
+    );
 }
 
 #[test]

@@ -230,6 +230,22 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
 }
 
 #[test]
+fn the_editor_tells_that_its_file_is_gone() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e X");
+    let folder = ui.home.path().join("claude");
+    let (file, away) = (folder.join("auth.md"), folder.join("auth.away"));
+    fs::rename(&file, &away).expect("moves");
+    let library = Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(Arc::clone(&library)));
+    ui.shows(["! the file is gone: saving creates it again"]);
+    fs::rename(&away, &file).expect("moves");
+    ui.tell(Event::Indexed(library));
+    ui.lacks(["! the file is gone"]);
+}
+
+#[test]
 fn changes_are_filtered_by_words() {
     let mut ui = TestApp::new();
     ui.press("H");
