@@ -168,7 +168,7 @@ impl EditorPane {
         self.is_modified = self.file.base.as_deref() != Some(text);
         let rules = self.file.layout.rules();
         let memory = rules.read(&rules.file_of(&self.file.path), text);
-        self.check = check(self.file.layout, &memory);
+        self.check = check(self.file.layout, &memory, text);
     }
 
     /// Looks at the current text and keeps it while it is not saved.
@@ -545,7 +545,8 @@ impl Pane for EditorPane {
                 format!(" ! {}", cut(trouble, width.saturating_sub(4))),
                 Role::Warn,
             ),
-            (None, None) => theme.span(" ✓ header", Role::Muted),
+            (None, None) if self.check.has_header => theme.span(" ✓ header", Role::Muted),
+            (None, None) => theme.span("", Role::Muted),
         };
         let mut spans = vec![left];
         if self.check.trouble.is_none()
