@@ -294,7 +294,7 @@ impl EditorPane {
 
     /// Reads the file again if its store was read again.
     fn look_outside(&self) -> Vec<Step> {
-        if self.file.base.is_none() {
+        if self.file.base.is_none() && self.outside != Some(Outside::Gone) {
             return Vec::new();
         }
         vec![Step::Effect(Effect::Library(LibraryJob::Read {

@@ -282,6 +282,11 @@ fn a_text_whose_file_was_deleted_is_written_anew() {
         2,
         "in the box, too"
     );
+    // It is there again.
+    ui.press("<esc>");
+    let library = std::sync::Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(library));
+    ui.lacks(["the file is gone"]);
 }
 
 #[test]
