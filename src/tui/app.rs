@@ -426,7 +426,7 @@ impl App {
             return;
         }
         let mut pane = self.panes.remove(at);
-        pane.rest(&self.pane_context());
+        pane.rest();
         if let Some(name) = pane.identity() {
             self.kept.retain(|(kept, _)| *kept != name);
             self.kept.push((name, pane));

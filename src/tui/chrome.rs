@@ -222,20 +222,18 @@ pub(crate) fn two_ends<'a>(
     // A text that is cut keeps a blank between itself and the other.
     let is_apart = right_width == 0 || right.iter().any(|span| span.content.starts_with(' '));
     let gap = usize::from(!is_apart);
-    let most = if wide(&left) > room {
-        room.saturating_sub(gap)
-    } else {
-        room
-    };
+    let is_cut = wide(&left) > room;
+    let most = room.saturating_sub(if is_cut { gap } else { 0 });
     let mut spans = Vec::with_capacity(left.len() + right.len() + 1);
     let mut used = 0;
     for span in left {
         let left_over = most.saturating_sub(used);
-        if span.width() <= left_over {
+        if span.width() + usize::from(is_cut) <= left_over {
             used += span.width();
             spans.push(span);
         } else {
-            let cut = cells::cut(&span.content, left_over);
+            // The mark of the cut is there even if it is between two spans.
+            let cut = cells::cut(&format!("{}…", span.content), left_over);
             used += cells::width(&cut);
             spans.push(Span::styled(cut, span.style));
             break;
@@ -464,5 +462,13 @@ mod tests {
         assert_eq!(line.to_string(), "a lon… 12d");
         let line = two_ends(vec![Span::raw("ab")], vec![Span::raw("1")], 6, Style::new());
         assert_eq!(line.to_string(), "ab   1");
+        // A cut between two spans is marked, too.
+        let line = two_ends(
+            ["to ", "window", " of 10"].map(Span::raw).to_vec(),
+            vec![Span::raw(" ")],
+            10,
+            Style::new(),
+        );
+        assert_eq!(line.to_string(), "to windo… ");
     }
 }

@@ -201,7 +201,7 @@ pub(crate) trait Pane: std::fmt::Debug {
     }
 
     /// Gets ready to be kept: lets go of what can be read again.
-    fn rest(&mut self, _cx: &PaneContext<'_>) {}
+    fn rest(&mut self) {}
 
     /// Asks for what it shows, when it is opened, and when it is shown again after it was set aside
     /// or kept: it got no events meanwhile.

@@ -71,15 +71,18 @@ pub(super) fn commit_locked(
     Ok(commit.record)
 }
 
-/// Checks that the file has not moved, is writable and has the content that the plan read.
+/// Checks that the file has not moved, is writable if it is written, and has the content that the
+/// plan read.
 fn check(root: &Root, edit: &Edit) -> Result<()> {
     if root.resolve(&edit.path)? != edit.path {
         return Err(Error::Escapes {
             path: edit.reference(),
         });
     }
-    root.writable(&edit.path)?;
-    root.folder_writable(&edit.path)?;
+    if edit.before != edit.after {
+        root.writable(&edit.path)?;
+        root.folder_writable(&edit.path)?;
+    }
     let theirs = root.read_whole(&edit.path)?;
     if theirs == edit.before {
         return Ok(());

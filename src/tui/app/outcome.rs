@@ -328,13 +328,7 @@ impl App {
 fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
     let Some(theirs) = conflict.theirs else {
         let text = Unsaved { base: None, ..text };
-        return vec![
-            Step::Broadcast(Box::new(Event::Resolved(text))),
-            Step::Toast(Toast::trouble(format!(
-                "{} was deleted outside; saving again writes it anew",
-                conflict.path
-            ))),
-        ];
+        return vec![Step::Broadcast(Box::new(Event::Resolved(text)))];
     };
     let base = conflict.base.unwrap_or_default();
     let Ok(their_text) = String::from_utf8(theirs.clone()) else {

@@ -12,13 +12,13 @@ use crate::core::insight::review::{ConflictTexts, Item, Resolution};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::chrome::Dialog;
+use crate::tui::chrome::{Dialog, Hint};
 use crate::tui::effect::{Effect, ReviewJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{centred, reading_area};
 use crate::tui::model::{MergeTask, PaneContext};
-use crate::tui::pane::{Pane, Step, say};
+use crate::tui::pane::{Pane, Step, say_trouble};
 use crate::tui::widget::merge::{Choice, Merge};
 
 /// The places where texts differ, each of which is decided about.
@@ -80,7 +80,16 @@ impl MergeDialog {
 
     fn confirm(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(choices) = self.widget.choices() else {
-            return say("Decide every place first");
+            let is_choice = |action: Action| {
+                let choices = [Action::TakeMine, Action::TakeTheirs, Action::TakeBoth];
+                choices.contains(&action)
+            };
+            let hints = Hint::of_context(cx.keymap, self.key_context(), u16::MAX, &is_choice);
+            let keys = hints
+                .iter()
+                .map(|hint| format!("{} {}", hint.key, hint.word));
+            let keys: Vec<String> = keys.collect();
+            return say_trouble(format!("Decide every place first: {}", keys.join(", ")));
         };
         match &mut self.subject {
             Subject::Versions { text, theirs } => {

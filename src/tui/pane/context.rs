@@ -343,7 +343,7 @@ impl Pane for ContextPane {
         (!self.is_aimed).then(|| "context".to_owned())
     }
 
-    fn rest(&mut self, _cx: &PaneContext<'_>) {
+    fn rest(&mut self) {
         self.is_aimed = false;
     }
 

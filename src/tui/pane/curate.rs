@@ -398,7 +398,7 @@ impl Pane for CuratePane {
     }
 
     /// What was done is of one visit.
-    fn rest(&mut self, _cx: &PaneContext<'_>) {
+    fn rest(&mut self) {
         self.visit = Visit::default();
     }
 

@@ -16,6 +16,7 @@ use ratatui::layout::Rect;
 use self::check::{Check, ContextMeter, check};
 use super::why::WhyPane;
 use super::{Pane, Step, Toast, say, say_trouble};
+use crate::core::Error;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::AgentContext;
 use crate::core::memory::layout::Layout;
@@ -52,11 +53,21 @@ pub(crate) struct EditorPane {
     meter: Option<ContextMeter>,
     /// The revision of the text that was to be discarded. It cannot be undone, so it is confirmed.
     asked_to_discard: Option<u64>,
-    /// How many lines another program added and removed since the file was opened.
-    outside: Option<(usize, usize)>,
+    /// What another program did to the file since it was opened.
+    outside: Option<Outside>,
     /// What of another program is in the text, to be told when it is saved.
     merged: Option<(usize, usize)>,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outside {
+    /// How many lines it added and removed.
+    Changed(usize, usize),
+    Gone,
+}
+
+/// What is said of a file that is gone.
+const GONE: &str = "the file is gone: saving creates it again";
 
 /// The file that is edited, and its content when it was opened.
 #[derive(Debug)]
@@ -157,7 +168,7 @@ impl EditorPane {
         self.is_modified = self.file.base.as_deref() != Some(text);
         let rules = self.file.layout.rules();
         let memory = rules.read(&rules.file_of(&self.file.path), text);
-        self.check = check(self.file.layout, &memory);
+        self.check = check(self.file.layout, &memory, text);
     }
 
     /// Looks at the current text and keeps it while it is not saved.
@@ -283,7 +294,7 @@ impl EditorPane {
 
     /// Reads the file again if its store was read again.
     fn look_outside(&self) -> Vec<Step> {
-        if self.file.base.is_none() {
+        if self.file.base.is_none() && self.outside != Some(Outside::Gone) {
             return Vec::new();
         }
         vec![Step::Effect(Effect::Library(LibraryJob::Read {
@@ -295,19 +306,29 @@ impl EditorPane {
 
     /// Compares the file with what it was when it was opened; tells if another program has just
     /// changed it.
-    fn compare(&mut self, now: &[u8], cx: &PaneContext<'_>) -> Vec<Step> {
+    fn compare(&mut self, now: Option<&[u8]>, cx: &PaneContext<'_>) -> Vec<Step> {
         let base = self.file.base.as_deref().unwrap_or_default().as_bytes();
-        let found = (now != base).then(|| counts(base, now));
-        let before = std::mem::replace(&mut self.outside, found);
-        let Some((added, removed)) = found.filter(|_| found != before) else {
-            return Vec::new();
+        let found = match now {
+            None => Some(Outside::Gone),
+            Some(now) if now == base => None,
+            Some(now) => {
+                let (added, removed) = counts(base, now);
+                Some(Outside::Changed(added, removed))
+            }
         };
-        let key = cx.keymap.key(KeyContext::Editor, Action::Save);
-        say_trouble(format!(
-            "{} was changed outside, +{added} −{removed}; {} merges both",
-            self.file.path,
-            key.unwrap_or_default()
-        ))
+        let before = std::mem::replace(&mut self.outside, found);
+        let path = &self.file.path;
+        match found.filter(|_| found != before) {
+            None => Vec::new(),
+            Some(Outside::Gone) => say_trouble(format!("{path}: {GONE}")),
+            Some(Outside::Changed(added, removed)) => {
+                let key = cx.keymap.key(KeyContext::Editor, Action::Save);
+                say_trouble(format!(
+                    "{path} was changed outside, +{added} −{removed}; {} merges both",
+                    key.unwrap_or_default()
+                ))
+            }
+        }
     }
 
     /// Goes on with another version of the text; undo leads back to the one before.
@@ -420,18 +441,18 @@ impl Pane for EditorPane {
                 Vec::new()
             }
             Event::Indexed(_) => self.look_outside(),
-            Event::Read {
-                target,
-                result: Ok(document),
-                ..
-            } if *target == self.target() => self.compare(&document.bytes, cx),
+            Event::Read { target, result, .. } if *target == self.target() => match result {
+                Ok(document) => self.compare(Some(&document.bytes), cx),
+                Err(Error::NotFound { .. }) => self.compare(None, cx),
+                Err(_) => Vec::new(),
+            },
             Event::Resolved(text) if self.is_about(text) => {
                 let base = |base: &Option<String>| base.clone().unwrap_or_default().into_bytes();
                 let merged = counts(&base(&self.file.base), &base(&text.base));
                 // A file that is gone has nothing to be merged with.
                 let is_merged = merged != (0, 0) && text.base.is_some();
                 self.merged = is_merged.then_some(merged);
-                self.outside = None;
+                self.outside = text.base.is_none().then_some(Outside::Gone);
                 self.file.base.clone_from(&text.base);
                 let mut steps = self.take(&text.text, cx);
                 steps.extend(self.save(cx));
@@ -485,11 +506,14 @@ impl Pane for EditorPane {
         if !self.is_about(text) {
             return None;
         }
+        let gone = self.outside == Some(Outside::Gone);
+        let gone = gone.then(|| GONE.to_owned());
         let merged = self.merged.map(|(added, removed)| {
             format!("Merged with what was changed outside: +{added} −{removed}")
         });
         let meter = self.meter.as_ref().map(ContextMeter::text);
-        let notes: Vec<String> = merged.into_iter().chain(meter).collect();
+        let notes = gone.into_iter().chain(merged).chain(meter);
+        let notes: Vec<String> = notes.collect();
         (!notes.is_empty()).then(|| notes.join(" · "))
     }
 
@@ -512,7 +536,8 @@ impl Pane for EditorPane {
         };
         let width = usize::from(line.width);
         let left = match (&self.check.trouble, self.outside) {
-            (_, Some((added, removed))) => theme.span(
+            (_, Some(Outside::Gone)) => theme.span(format!(" ! {GONE}"), Role::Warn),
+            (_, Some(Outside::Changed(added, removed))) => theme.span(
                 format!(" ! changed outside, +{added} −{removed}: saving merges both"),
                 Role::Warn,
             ),
@@ -520,7 +545,8 @@ impl Pane for EditorPane {
                 format!(" ! {}", cut(trouble, width.saturating_sub(4))),
                 Role::Warn,
             ),
-            (None, None) => theme.span(" ✓ header", Role::Muted),
+            (None, None) if self.check.has_header => theme.span(" ✓ header", Role::Muted),
+            (None, None) => theme.span("", Role::Muted),
         };
         let mut spans = vec![left];
         if self.check.trouble.is_none()

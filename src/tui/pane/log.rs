@@ -26,7 +26,9 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::Role;
-use crate::tui::widget::conversation::{Conversation, ConversationInfo, Layer, Viewport};
+use crate::tui::widget::conversation::{
+    Conversation, ConversationInfo, Layer, LeftPlace, Viewport,
+};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
@@ -49,6 +51,8 @@ pub(crate) struct LogPane {
     start: OpenAt,
     /// Whether it was opened for something in it, and not where it was left.
     is_aimed: bool,
+    /// Where it was left when it was closed.
+    left: Option<LeftPlace>,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
     /// The error, if the log could not be read.
@@ -81,6 +85,7 @@ impl LogPane {
             title,
             is_aimed: start.line.is_some() || lists_touched,
             start,
+            left: None,
             read: None,
             conversation: None,
             problem: None,
@@ -123,12 +128,13 @@ impl LogPane {
                 if let Some(node) = &self.node {
                     conversation.set_summary(summary(node), viewport);
                 }
-                match self.start.line {
-                    Some(line) => {
-                        let start = &self.start;
+                let start = &self.start;
+                match (self.left.take(), start.line) {
+                    (Some(left), _) => conversation.return_to(left, viewport),
+                    (None, Some(line)) => {
                         conversation.go_to(line, start.within, start.words.clone(), viewport);
                     }
-                    None => conversation.lay_out(viewport),
+                    (None, None) => conversation.lay_out(viewport),
                 }
                 self.conversation = Some(conversation);
             }
@@ -413,14 +419,9 @@ impl Pane for LogPane {
     }
 
     /// Keeps the place alone: a transcript is large.
-    fn rest(&mut self, cx: &PaneContext<'_>) {
+    fn rest(&mut self) {
         if let Some(conversation) = self.conversation.take() {
-            let (line, within) = conversation.place(Self::viewport(cx)).unzip();
-            self.start = OpenAt {
-                line,
-                within,
-                words: MarkedWords::default(),
-            };
+            self.left = Some(conversation.place());
         }
         self.read = None;
         (self.is_aimed, self.is_searched, self.marked) = (false, false, None);
@@ -446,8 +447,10 @@ impl Pane for LogPane {
 
     fn facts(&self) -> Option<String> {
         let mut facts = vec![self.file.agent.name().to_owned()];
-        if let Some(turns) = self.head().map(|head| head.turns) {
-            facts.push(count(usize::try_from(turns).unwrap_or(0), "turn", "turns"));
+        // Those that are shown: some may be of the session that it goes on with.
+        if let Some(conversation) = &self.conversation {
+            let (_, turns) = conversation.turn();
+            facts.push(count(turns, "turn", "turns"));
         }
         if self.file.size > 0 {
             facts.push(format_size(self.file.size));

@@ -48,6 +48,16 @@ pub(crate) enum Layer {
     Injected,
 }
 
+/// Where a conversation was left, and what of it was shown. Messages are counted, not pieces, of
+/// which a layer hides some.
+#[derive(Debug)]
+pub(crate) struct LeftPlace {
+    layers: Vec<Layer>,
+    toggled: HashSet<usize>,
+    selected: usize,
+    top: (usize, usize),
+}
+
 /// The agent of a conversation, and the time zone of displayed times.
 #[derive(Debug, Clone)]
 pub(crate) struct ConversationInfo {
@@ -222,25 +232,43 @@ impl Conversation {
 
     /// Replaces the transcript by a newer one; a cursor at the end stays at the end.
     pub(crate) fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
-        let message = self.pieces.get(self.selected).map(|p| p.item.message());
         let is_last = self.selected + 1 >= self.pieces.len();
-        let top = self.pieces.get(self.top.0).map(|p| p.item.message());
+        let left = self.place();
         self.transcript = transcript;
-        self.split_pieces();
-        let place = |of: Option<usize>| {
-            of.map_or(0, |of| {
-                let after = self.pieces.partition_point(|p| p.item.message() <= of);
-                after.saturating_sub(1)
-            })
-        };
-        let (selected, top) = (place(message), place(top));
-        self.top = (top, self.top.1);
-        self.selected = selected;
+        self.return_to(left, viewport);
         if is_last {
             self.step(Move::Last, viewport);
-        } else {
-            self.lay_out(viewport);
         }
+    }
+
+    /// Returns where the cursor and the screen are.
+    pub(crate) fn place(&self) -> LeftPlace {
+        let message = |piece: usize| self.pieces.get(piece).map_or(0, |p| p.item.message());
+        LeftPlace {
+            layers: self.layers.clone(),
+            toggled: self.toggled.clone(),
+            selected: message(self.selected),
+            top: (message(self.top.0), self.top.1),
+        }
+    }
+
+    /// Goes back to a place.
+    pub(crate) fn return_to(&mut self, left: LeftPlace, viewport: Viewport<'_>) {
+        (self.layers, self.toggled) = (left.layers, left.toggled);
+        self.split_pieces();
+        self.selected = self.piece_of(left.selected);
+        self.top = (self.piece_of(left.top.0), left.top.1);
+        self.lay_out(viewport);
+        // In a smaller window it may be below.
+        if self.window(viewport).1 < self.selected {
+            self.reveal(viewport);
+        }
+    }
+
+    /// Returns the piece of a message, or the one before it.
+    fn piece_of(&self, message: usize) -> usize {
+        let after = self.pieces.partition_point(|p| p.item.message() <= message);
+        after.saturating_sub(1)
     }
 
     /// Returns the message under the cursor.
@@ -286,8 +314,7 @@ impl Conversation {
         let row = self.row(viewport);
         self.split_pieces();
         if let Some(message) = message {
-            let after = self.pieces.partition_point(|p| p.item.message() <= message);
-            self.selected = after.saturating_sub(1);
+            self.selected = self.piece_of(message);
         }
         // The selected piece stays at its row of the screen.
         let selected = self.selected;

@@ -264,6 +264,23 @@ fn what_a_program_writes_is_recorded_and_waits() {
     assert_eq!(fixture.observe(), Observed::default());
 }
 
+#[cfg(unix)]
+#[test]
+fn an_acceptance_of_a_read_only_file_is_undone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fixture.write_outside("a.md", "one\nand more\n");
+    let file = fixture.root().join("a.md");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).expect("sets the mode");
+    fixture.observe();
+    let queue = fixture.queue();
+    fixture.accept(&["all"]);
+    fixture.replay(Direction::Back);
+    assert_eq!(fixture.queue(), queue);
+    fixture.replay(Direction::Forward);
+    assert_eq!(fixture.queue(), []);
+}
+
 #[test]
 fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
     let before = [

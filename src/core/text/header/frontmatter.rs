@@ -4,6 +4,7 @@
 //! by line, so they are read and spliced here the same way. Keys are at the top level or one level
 //! down under `metadata:`; block and folded values are joined for display.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::{Line, lines, newline, splice};
@@ -73,6 +74,16 @@ impl Frontmatter {
     /// The start of the body.
     pub fn body(&self) -> usize {
         self.body
+    }
+
+    /// The first key that is repeated at the top level.
+    pub fn repeated(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        // Neither an item of a list nor a comment is a key.
+        let is_key = |field: &&Field| field.at_margin && !field.key.starts_with(['-', '#']);
+        let mut keys = self.fields.iter().filter(is_key);
+        let field = keys.find(|field| !seen.insert(&field.key))?;
+        Some(&field.key)
     }
 
     /// The value of a top-level key; the last one if it is repeated.

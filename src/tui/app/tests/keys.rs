@@ -79,6 +79,9 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     ui.write("left_out.md", text);
     let row = ui.row("Left Out");
     assert!(row.contains("not in index"), "{row}");
+    // Too long for one row, it goes on in the next.
+    ui.press("j j");
+    ui.shows(["MEMORY.md does not list it", "││ lists it"]);
     let effects = ui.press("L");
     let (_, request) = plan_of(&effects);
     assert!(matches!(
@@ -263,7 +266,7 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
 fn a_text_whose_file_was_deleted_is_written_anew() {
     let mut ui = TestApp::new();
     let effects = save_after(&mut ui, |_| None);
-    ui.shows(["was deleted outside; saving again writes it anew"]);
+    ui.shows(["! the file is gone: saving creates it again"]);
     assert_eq!(ui.place(), KeyContext::Editor);
     let saved = effects.iter().find_map(|effect| match effect {
         Effect::Library(LibraryJob::Plan { request, .. }) => Some(request),
@@ -273,6 +276,17 @@ fn a_text_whose_file_was_deleted_is_written_anew() {
         panic!("{effects:?}");
     };
     assert!(text.base.is_none() && text.text.contains('X'), "{text:?}");
+    ui.planned(&effects);
+    assert_eq!(
+        ui.text().matches("the file is gone").count(),
+        2,
+        "in the box, too"
+    );
+    // It is there again.
+    ui.press("<esc>");
+    let library = std::sync::Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(library));
+    ui.lacks(["the file is gone"]);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Reading a log: words in it, resuming it, copying from it.
 
 use std::fs;
+use std::sync::Arc;
 
 use super::{AUTH, TestApp};
-use crate::tui::effect::{Effect, TerminalJob};
+use crate::core::log::read;
+use crate::tui::effect::{Effect, TerminalJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
@@ -26,6 +28,21 @@ fn words_are_found_in_a_log_at_every_letter_with_their_number() {
     ui.shows(["2/2 found"]);
     ui.press("/ tabs<esc>");
     ui.lacks(["found"]);
+}
+
+#[test]
+fn a_log_has_as_many_turns_as_it_shows() {
+    let mut ui = TestApp::with_logs();
+    let effects = ui.unanswered(|ui| ui.press("G l G l G <cr>"));
+    let Some(Effect::Transcript(TranscriptJob { file, .. })) = effects.into_iter().next() else {
+        panic!("a log is read");
+    };
+    // None is of this session: they are copies from the one that it goes on with.
+    let mut transcript = read(&file).expect("reads");
+    transcript.head.turns = 0;
+    let result = Ok(Arc::new(transcript));
+    ui.tell(Event::Opened { file, result });
+    ui.shows(["claude-code · 1 turn · ", "turn 1/1"]);
 }
 
 #[test]

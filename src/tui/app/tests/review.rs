@@ -523,7 +523,7 @@ fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
         "Twenty seconds.",
     ]);
     ui.press("<cr>");
-    ui.shows(["Decide every place first"]);
+    ui.shows(["Decide every place first: m mine, t theirs, b both"]);
     ui.press("b");
     let effects = ui.press("<cr>");
     ui.carry_out(&effects);

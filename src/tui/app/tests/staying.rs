@@ -125,22 +125,33 @@ fn escape_first_takes_a_search_away_and_then_leaves_the_log() {
 
 #[test]
 fn a_log_is_opened_again_where_it_was_left() {
-    let mut ui = with_long_log();
-    ui.press("G l G l G <cr> <pagedown> <pagedown> <pagedown>");
-    let shown = |ui: &TestApp| -> Vec<String> {
-        let text = ui.text().replace('▌', " ");
-        let lines = text.lines().filter(|line| line.starts_with('│'));
-        lines.map(|line| line.trim().to_owned()).collect()
-    };
-    let left = shown(&ui);
-    assert!(
-        !left.iter().any(|line| line.contains("question 0?")),
-        "{left:?}"
-    );
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
-    ui.press("<cr>");
-    assert_eq!(shown(&ui), left);
+    // The cursor is first, last and between on its screen; a log may be shorter than the screen.
+    for (mut ui, keys) in [
+        (with_long_log(), "<pagedown> <pagedown> <pagedown>"),
+        (with_long_log(), "<pagedown> j j j j"),
+        (with_long_log(), "G k k k"),
+        (with_long_log(), "G"),
+        (TestApp::with_logs(), "G"),
+        (TestApp::with_logs(), "j j"),
+        (TestApp::with_logs(), "j j <cr> k"),
+        (TestApp::with_logs(), "T j"),
+    ] {
+        // With the turn in the border, and without what is said below.
+        let shown = |ui: &TestApp| -> Vec<String> {
+            let text = ui.text();
+            let lines = text.lines().filter(|line| line.starts_with(['│', '╰']));
+            lines.map(str::to_owned).collect()
+        };
+        ui.press("G l G l G <cr>");
+        let opened = shown(&ui);
+        ui.press(keys);
+        let left = shown(&ui);
+        assert_ne!(left, opened, "{keys}");
+        ui.press("<esc>");
+        assert_eq!(ui.place(), KeyContext::Tree);
+        ui.press("<cr>");
+        assert_eq!(shown(&ui), left, "{keys}");
+    }
 }
 
 #[test]
@@ -216,6 +227,22 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
     ui.lacks(["! changed outside"]);
+}
+
+#[test]
+fn the_editor_tells_that_its_file_is_gone() {
+    let mut ui = TestApp::new();
+    ui.press(AUTH);
+    ui.press("e X");
+    let folder = ui.home.path().join("claude");
+    let (file, away) = (folder.join("auth.md"), folder.join("auth.away"));
+    fs::rename(&file, &away).expect("moves");
+    let library = Arc::clone(&ui.library);
+    ui.tell(Event::Indexed(Arc::clone(&library)));
+    ui.shows(["! the file is gone: saving creates it again"]);
+    fs::rename(&away, &file).expect("moves");
+    ui.tell(Event::Indexed(library));
+    ui.lacks(["! the file is gone"]);
 }
 
 #[test]

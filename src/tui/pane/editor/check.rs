@@ -8,6 +8,7 @@ use crate::core::disk::trust::real_path;
 use crate::core::insight::context::{AgentContext, Draft, Piece};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::{Layout, index};
+use crate::core::text::header::frontmatter::Frontmatter;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::pane::Step;
@@ -18,26 +19,32 @@ const LONG_DESCRIPTION: usize = 160;
 /// The result of checking the header.
 #[derive(Debug, Default)]
 pub(super) struct Check {
+    pub(super) has_header: bool,
     pub(super) category: Option<String>,
     pub(super) trouble: Option<String>,
     /// The memory's line in the index.
     pub(super) index_line: Option<String>,
 }
 
-/// Checks the header of a memory.
-pub(super) fn check(layout: Layout, memory: &Memory) -> Check {
+/// Checks the header of a memory with this text.
+pub(super) fn check(layout: Layout, memory: &Memory, text: &str) -> Check {
+    let header = Frontmatter::parse(text);
+    let repeated = header.as_ref().and_then(Frontmatter::repeated);
+    let repeated = repeated.map(|key| format!("{key} is there twice; the last one counts"));
+    let problem = memory.problem.clone().or(repeated);
     if layout != Layout::Index || memory.path == index::INDEX {
         return Check {
+            has_header: header.is_some(),
             category: memory.category.clone(),
-            trouble: memory.problem.clone(),
+            trouble: problem,
             index_line: None,
         };
     }
     let category = memory.category.as_deref().unwrap_or_default();
     let known = index::TYPES.iter().any(|(name, _)| *name == category);
     let length = memory.summary.chars().count();
-    let trouble = if let Some(problem) = &memory.problem {
-        Some(problem.clone())
+    let trouble = if problem.is_some() {
+        problem
     } else if !known {
         let names: Vec<&str> = index::TYPES.iter().map(|(name, _)| *name).collect();
         Some(match category {
@@ -55,6 +62,7 @@ pub(super) fn check(layout: Layout, memory: &Memory) -> Check {
     };
     let listed = index::generate_index(std::slice::from_ref(memory));
     Check {
+        has_header: header.is_some(),
         category: memory.category.clone(),
         trouble,
         index_line: listed
@@ -144,5 +152,33 @@ fn arrow(before: usize, after: usize, named: impl Fn(usize) -> String) -> String
         named(after)
     } else {
         format!("{before} → {}", named(after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_checked_if_there_is_one() {
+        let fine = "---\nname: A\ndescription: d\ntype: user\n---\nx\n";
+        let twice = fine.replace("type", "description: e\ntype");
+        let list = "---\n# a: b\n# a: c\ntags:\n- k: 1\n- k: 2\n---\n";
+        for (layout, path, text, has_header, trouble) in [
+            (Layout::Index, "a.md", fine, true, None),
+            (Layout::Index, "a.md", &twice, true, Some("description")),
+            (Layout::Index, "MEMORY.md", "# Memory\n", false, None),
+            (Layout::Entries, "MEMORY.md", "# Tasks\n", false, None),
+            (Layout::Entries, "a.md", &twice, true, Some("description")),
+            (Layout::Entries, "a.md", list, true, None),
+        ] {
+            let checked = check(layout, &layout.rules().read(path, text), text);
+            let told = trouble.map(|key| format!("{key} is there twice; the last one counts"));
+            assert_eq!(
+                (checked.has_header, checked.trouble),
+                (has_header, told),
+                "{text}"
+            );
+        }
     }
 }

@@ -161,20 +161,18 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
         // Links in the description are not selectable.
         head.links.clear();
     }
-    let lines = [(&content.facts, Role::Muted)]
-        .into_iter()
-        .chain(
-            content
-                .problem
-                .as_ref()
-                .map(|problem| (problem, Role::Warn)),
-        )
-        .filter(|(text, _)| !text.is_empty());
-    for (text, role) in lines {
-        let text = cells::cut(text, options.width);
-        head.lines.push(theme.line(text, role));
-        head.source.push(0);
+    if !content.facts.is_empty() {
+        let facts = cells::cut(&content.facts, options.width);
+        head.lines.push(theme.line(facts, Role::Muted));
     }
+    // What to do about a problem is at its end.
+    let problem = content.problem.as_deref().unwrap_or_default();
+    let warn = theme.style(Role::Warn);
+    let rows = cells::styled_rows(&escape_line(problem), options.width, |_| warn);
+    if !problem.is_empty() {
+        head.lines.extend(rows.into_iter().map(Line::from));
+    }
+    head.source.resize(head.lines.len(), 0);
     head
 }
 

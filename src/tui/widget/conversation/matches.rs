@@ -169,33 +169,6 @@ impl Conversation {
         self.seek_line(at, viewport);
     }
 
-    /// Returns the record and the line of its text to which [`Conversation::go_to`] leads back
-    /// from elsewhere; `None` at the beginning.
-    pub(crate) fn place(&self, viewport: Viewport<'_>) -> Option<(u64, usize)> {
-        if self.top == (0, 0) && self.selected == 0 {
-            return None;
-        }
-        let (mut piece, mut row) = self.top;
-        row += viewport.height / 3;
-        let mut source = None;
-        while let Some(laid) = self.laid.get(&piece) {
-            source = laid
-                .source
-                .get(row)
-                .or(laid.source.last())
-                .copied()
-                .or(source);
-            if row < laid.source.len() {
-                break;
-            }
-            row -= laid.source.len();
-            piece += 1;
-        }
-        let source = source?;
-        let message = self.transcript.messages.get(source.message)?;
-        Some((message.line, source.line))
-    }
-
     /// Selects the piece with a message, showing it if it is hidden.
     pub(crate) fn seek(&mut self, message: usize, viewport: Viewport<'_>) {
         self.seek_line(MessageLine { message, line: 0 }, viewport);

@@ -107,7 +107,7 @@ impl Conversation {
     }
 
     /// Scrolls to the selected piece: all of it if it fits, else its beginning.
-    fn reveal(&mut self, viewport: Viewport<'_>) {
+    pub(super) fn reveal(&mut self, viewport: Viewport<'_>) {
         let start = (self.selected, 0);
         let end = self.with_end_of(self.selected, viewport);
         if self.top > start {
