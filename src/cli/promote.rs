@@ -15,9 +15,14 @@ use crate::core::memory::store::Store;
 use crate::core::memory::template::{self, TemplateInput, template};
 
 pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
+    let references: Vec<String> = args
+        .references
+        .iter()
+        .map(|reference| with_path(world, reference))
+        .collect();
     let quoted = world.read_whole_corpus(|logs| {
         let find_grip = |id: &str| world.find_grip(logs, id);
-        quotes(&logs.corpus, &find_grip, &args.references)
+        quotes(&logs.corpus, &find_grip, &references)
     })??;
     let grips: Vec<&str> = quoted.iter().map(|quote| quote.grip.id.as_str()).collect();
     let grips = json!(grips);
@@ -62,6 +67,21 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
     carry_out(world, how, &[store.root().path()], || {
         plan(&store, &request, &context)
     })
+}
+
+/// A citation of a store's own log with the path of its file, so that it is the one of that store.
+fn with_path(world: &World, reference: &str) -> String {
+    let found = world.discovered().ok();
+    let mut stores = found.iter().flat_map(|found| &found.stores);
+    let named = reference.split_once(':').and_then(|(name, rest)| {
+        let (file, _) = rest.split_once('#')?;
+        let store = stores.find(|found| found.store.name() == name && found.store.holds(file))?;
+        Some(store.store.root().path().join(rest))
+    });
+    named.map_or_else(
+        || reference.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
 }
 
 /// Returns the kind of the memory: as given, if the layout has it, or as proposed.

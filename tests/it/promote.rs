@@ -66,6 +66,8 @@ fn a_line_of_a_stores_own_log_is_promoted_as_recall_cites_it() {
     let noted = event(2, "assistant_stop", "assistant", "Noted.");
     home.file("project/.memory/events.jsonl", format!("{told}\n{noted}\n"));
     home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
+    let other = event(3, "user_message", "user", "another store");
+    home.file("project/data/memory/events.jsonl", format!("{other}\n"));
     let recalled = json_of(&home, &["recall", "quokka17"]);
     let cited = recalled["results"][0]["citation"].as_str();
     let cited = cited.expect("a citation");

@@ -289,8 +289,10 @@ impl Pane for WhyPane {
             });
             self.lay_out(cx);
             if is_first {
-                let last = self.list.rows().len().saturating_sub(1);
-                self.list.select(self.line.min(last), Move::Down);
+                let rows = self.list.rows();
+                let at = rows.iter().position(|row| row.0 >= self.line);
+                let at = at.unwrap_or(rows.len().saturating_sub(1));
+                self.list.select(at, Move::Down);
                 self.list.fit(parts(cx).height());
             }
         }
