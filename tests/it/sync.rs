@@ -347,7 +347,7 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
     one.sync();
     assert_eq!(one.files().len(), 1);
     for machine in [&one, &two] {
-        has(&machine.read("MEMORY.md"), ["Keep this sentence."]);
+        has(machine.read("MEMORY.md"), ["Keep this sentence."]);
     }
 }
 
@@ -513,7 +513,7 @@ fn two_machines_of_one_name_do_not_share_a_branch() {
     has(&failure, ["tome/vm", "--machine NAME"]);
     eve.write("eve.md", "proposed again\n");
     eve.sync();
-    has(&remote.git(&["log", "--stat", "tome/vm"]), ["eve.md"]);
+    has(remote.git(&["log", "--stat", "tome/vm"]), ["eve.md"]);
 }
 
 /// Where an agent keeps its memories of a project is looked up on each machine, also where it has

@@ -148,7 +148,7 @@ fn a_memory_that_became_a_program_is_neither_taken_nor_sent_over() {
     for text in ["text\n", "changed here\n"] {
         machine.write("a.md", text);
         let report = machine.sync();
-        has(&report.notes.join("\n"), ["a.md"]);
+        has(report.notes.join("\n"), ["a.md"]);
         assert_eq!(machine.read("a.md"), text);
         assert_eq!(remote.git(&["show", &format!("main:{path}")]), "newer\n");
     }
