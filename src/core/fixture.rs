@@ -2,7 +2,8 @@
 //!
 //! A case is a file of `tests/fixtures`, named like what it shows. `=== path` begins a file of the
 //! home, `=== path -> target` is a link, and `=== sql path` a database that the statements below it
-//! make; `$HOME` is the path of the home. Lines before the first of these are settings of the case,
+//! make; `$HOME` is the path of the home. A file ends without a line break unless a blank line stands
+//! before the next `===`, and none of its lines can begin like that. Lines before the first of these are settings of the case,
 //! `name: value`. What comes of a case is the snapshot beside it.
 
 use std::fs;
