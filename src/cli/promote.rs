@@ -10,15 +10,16 @@ use super::world::World;
 use crate::core::Error;
 use crate::core::change::{ChangeRequest, plan};
 use crate::core::insight::promote::{Proposal, grips_below, propose, quotes};
+use crate::core::memory::discover::FoundStore;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::template::{self, TemplateInput, template};
 
 pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
-    let references: Vec<String> = args
-        .references
-        .iter()
-        .map(|reference| with_path(world, reference))
+    let stores = world.discovered()?.stores;
+    let references = args.references.iter();
+    let references: Vec<String> = references
+        .map(|reference| with_directory(&stores, reference))
         .collect();
     let quoted = world.read_whole_corpus(|logs| {
         let find_grip = |id: &str| world.find_grip(logs, id);
@@ -69,14 +70,14 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
     })
 }
 
-/// A citation of a store's own log with the path of its file, so that it is the one of that store.
-fn with_path(world: &World, reference: &str) -> String {
-    let found = world.discovered().ok();
-    let mut stores = found.iter().flat_map(|found| &found.stores);
+/// Replaces the name of a store in a citation by the store's directory. Several stores can have a
+/// log of the same name.
+fn with_directory(stores: &[FoundStore], reference: &str) -> String {
+    let mut stores = stores.iter().map(|found| &found.store);
     let named = reference.split_once(':').and_then(|(name, rest)| {
         let (file, _) = rest.split_once('#')?;
-        let store = stores.find(|found| found.store.name() == name && found.store.holds(file))?;
-        Some(store.store.root().path().join(rest))
+        let store = stores.find(|store| store.name() == name && store.holds(file))?;
+        Some(store.root().path().join(rest))
     });
     named.map_or_else(
         || reference.to_owned(),

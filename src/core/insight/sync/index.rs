@@ -82,7 +82,7 @@ impl StoreSides<'_> {
         };
         let here = match &ours {
             Some(text) => revision(text),
-            None if matches!(base, Version::Text(_)) && self.was_generated_again() => {
+            None if matches!(base, Version::Text(_)) && self.was_replaced_by_generated() => {
                 Version::Deleted
             }
             None => Version::Absent,
@@ -147,13 +147,13 @@ impl StoreSides<'_> {
 
     /// Whether the history says that the hand-written index was replaced by a generated one here. A
     /// generated one is also made while memories arrive in a directory that was moved or lost.
-    fn was_generated_again(&self) -> bool {
+    fn was_replaced_by_generated(&self) -> bool {
         let root = self.here.store.root().path();
         let is_hand_written = |revision: &Revision| {
             let bytes = self.history.version(revision).ok()?;
             Some(!is_generated(&String::from_utf8_lossy(&bytes)))
         };
-        let mut is_again = false;
+        let mut is_replaced = false;
         let records = self.history.records().unwrap_or_default().into_iter();
         // What was lost and made again outside of tome looks the same.
         for record in records.filter(|record| record.author != Author::outside()) {
@@ -163,13 +163,13 @@ impl StoreSides<'_> {
             };
             let [before, after] =
                 [&file.before, &file.after].map(|side| side.as_ref().and_then(is_hand_written));
-            is_again = match (before, after) {
+            is_replaced = match (before, after) {
                 (Some(true), Some(false)) => true,
-                (Some(false), Some(false)) => is_again,
+                (Some(false), Some(false)) => is_replaced,
                 _ => false,
             };
         }
-        is_again
+        is_replaced
     }
 
     fn take_index(

@@ -130,11 +130,10 @@ impl<'a> StoreSides<'a> {
         let mut left_alone: HashSet<String> = there
             .refused
             .iter()
-            .map(|path| {
-                path.strip_prefix(DELETED)
-                    .map_or(&**path, |path| path.trim_start_matches('/'))
+            .map(|path| match path.split_once('/') {
+                Some((DELETED, file)) => file.to_owned(),
+                _ => path.clone(),
             })
-            .map(str::to_owned)
             .collect();
         for path in names().filter(|path| *path != INDEX_TEXT) {
             let is_fitting = is_here(path)

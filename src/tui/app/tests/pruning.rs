@@ -232,18 +232,9 @@ fn two_files(path: &str, roots: [&str; 2]) -> Change {
 pub(super) fn record(ui: &TestApp, id: &str, verb: ChangeVerb, paths: &[&str]) -> Record {
     let root = ui.id("claude").root().to_owned();
     let file = |path: &&str| FileChange {
-        root: root.clone(),
-        layout: Layout::Index,
-        path: (*path).to_owned(),
         before: Some(Revision::of(b"x")),
         after: (verb != ChangeVerb::Delete).then(|| Revision::of(b"y")),
-        derived: false,
-        folders: Vec::new(),
-        emptied: Vec::new(),
-        modified: None,
-        mode: None,
-        added: 0,
-        removed: 0,
+        ..FileChange::new(&root, Layout::Index, path)
     };
     Record {
         id: id.to_owned(),

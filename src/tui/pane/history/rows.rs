@@ -139,7 +139,7 @@ fn earlier_place(record: &Record, place: &Place) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::Path;
 
     use super::*;
     use crate::core::change::Author;
@@ -166,18 +166,9 @@ mod tests {
             files: files
                 .iter()
                 .map(|(path, before, after)| FileChange {
-                    root: PathBuf::from("/r"),
-                    layout: Layout::Index,
-                    path: (*path).to_owned(),
                     before: revision(*before),
                     after: revision(*after),
-                    derived: false,
-                    folders: Vec::new(),
-                    emptied: Vec::new(),
-                    modified: None,
-                    mode: None,
-                    added: 0,
-                    removed: 0,
+                    ..FileChange::new(Path::new("/r"), Layout::Index, path)
                 })
                 .collect(),
             origin: None,
