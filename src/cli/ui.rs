@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::context::WorldContexts;
-use super::world::World;
+use super::world::{World, now};
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::change::Author;
@@ -16,7 +16,6 @@ use crate::core::disk::sandbox::Root;
 use crate::core::memory::config::{Color, Settings, Warning};
 use crate::core::memory::discover::{project_folders, searched_places};
 use crate::core::memory::layout::Layout;
-use crate::core::text::time::Moment;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
 use crate::tui::{self, ClipboardCommand, CurateSetup, Exit, NamedStore, Pick, Setup, StoreSource};
 
@@ -121,15 +120,6 @@ fn clipboard_commands(is_set: impl Fn(&str) -> bool) -> Vec<ClipboardCommand> {
     }
     let words = |words: &&[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     commands.iter().map(words).collect()
-}
-
-/// Returns the current time.
-fn now() -> Moment {
-    let now = jiff::Zoned::now();
-    Moment {
-        time: now.timestamp(),
-        today: now.date(),
-    }
 }
 
 /// Reads a file of the settings directory; `None` if it does not exist or cannot be read.

@@ -1,6 +1,7 @@
 //! The process environment as values: directories, variables, settings, the clock.
 
 use std::env;
+use std::fs;
 #[cfg(debug_assertions)]
 use std::io;
 use std::ops::ControlFlow;
@@ -8,6 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use directories::{BaseDirs, ProjectDirs};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 use super::Failure;
 use super::args::Common;
@@ -43,7 +46,7 @@ pub(super) struct World {
     /// The directory of the corpus cache.
     pub(super) cache: PathBuf,
     /// The local time, which dates such as "yesterday" are relative to.
-    pub(super) now: jiff::Zoned,
+    pub(super) now: Zoned,
     pub(super) moment: Moment,
     pub(super) common: Common,
     /// The directory of the user's own settings, theme and keymap.
@@ -102,7 +105,7 @@ impl World {
             environment.claude_stores = env::split_paths(&named).collect();
         }
         locations.trusted = allowed_by(&settings, &environment.home);
-        let now = jiff::Zoned::now();
+        let now = local_now();
         settings.timeline.zone = now.time_zone().clone();
         Ok(Self {
             environment,
@@ -130,7 +133,7 @@ impl World {
     pub(super) fn for_demo(common: &Common) -> Result<Self, Failure> {
         let temp = tempfile::Builder::new().prefix("tome-demo-").tempdir();
         let temp = temp.map_err(|e| Error::io(env::temp_dir(), e))?;
-        let now = jiff::Zoned::now();
+        let now = local_now();
         let moment = moment(&now);
         let Demo { home, project } = unpack(temp.path(), &moment)?;
         let data = temp.path().join("data");
@@ -210,10 +213,28 @@ pub(super) fn or_left_out<T>(store: &Store, read: Result<T>) -> Result<Option<T>
 
 /// Returns the current time.
 pub(super) fn now() -> Moment {
-    moment(&jiff::Zoned::now())
+    moment(&local_now())
 }
 
-fn moment(now: &jiff::Zoned) -> Moment {
+/// Returns the current time in the time zone of the machine.
+fn local_now() -> Zoned {
+    let zone = machine_zone().unwrap_or_else(TimeZone::system);
+    Timestamp::now().to_zoned(zone)
+}
+
+/// Returns the time zone of the machine, if its file tells it. Asking jiff lists all time zones of the
+/// world first, which takes as long as everything else that a hook does.
+fn machine_zone() -> Option<TimeZone> {
+    const FILE: &str = "/etc/localtime";
+    if env::var_os("TZ").is_some() {
+        return None;
+    }
+    let link = fs::read_link(FILE).ok()?;
+    let (_, name) = link.to_str()?.split_once("/zoneinfo/")?;
+    TimeZone::tzif(name, &fs::read(FILE).ok()?).ok()
+}
+
+fn moment(now: &Zoned) -> Moment {
     Moment {
         time: now.timestamp(),
         today: now.date(),
@@ -348,4 +369,20 @@ fn history(dir: PathBuf) -> History {
         Ok(())
     };
     History::with_observer(&dir, Arc::new(observer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_of_the_machine_is_the_one_that_jiff_finds() {
+        let found = TimeZone::system();
+        let own = machine_zone().unwrap_or_else(|| found.clone());
+        assert_eq!(own.iana_name(), found.iana_name());
+        for day in [0, 190] {
+            let time = Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(24 * day);
+            assert_eq!(own.to_offset(time), found.to_offset(time));
+        }
+    }
 }

@@ -103,7 +103,8 @@ impl Fields {
     }
 }
 
-/// Role, kind and origin of a message, as a number.
+/// Role, kind and origin of a message, as a number. The kind decides which of two is greater, and
+/// kinds of one part follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marks(pub(super) u64);
 
@@ -111,9 +112,9 @@ const ROLES: [Role; 4] = [Role::User, Role::Assistant, Role::System, Role::Tool]
 const KINDS: [MessageKind; 5] = [
     MessageKind::Text,
     MessageKind::Thinking,
+    MessageKind::Notice,
     MessageKind::ToolCall,
     MessageKind::ToolResult,
-    MessageKind::Notice,
 ];
 const ORIGINS: [Origin; 3] = [Origin::Written, Origin::Injected, Origin::Agent];
 
@@ -124,8 +125,8 @@ impl Marks {
         }
         Self(
             number(&ROLES, &message.role)
-                | number(&KINDS, &message.kind) << 4
-                | number(&ORIGINS, &message.origin) << 8,
+                | number(&ORIGINS, &message.origin) << 4
+                | number(&KINDS, &message.kind) << 8,
         )
     }
 
@@ -138,8 +139,8 @@ impl Marks {
     pub(super) fn decode(self) -> Option<(Role, MessageKind, Origin)> {
         Some((
             *ROLES.get(self.0 as usize & 15)?,
-            *KINDS.get(self.0 as usize >> 4 & 15)?,
-            *ORIGINS.get(self.0 as usize >> 8)?,
+            *KINDS.get(self.0 as usize >> 8)?,
+            *ORIGINS.get(self.0 as usize >> 4 & 15)?,
         ))
     }
 }

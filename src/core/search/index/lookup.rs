@@ -6,6 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use tantivy::columnar::{Column, ColumnValues};
+use tantivy::index::InvertedIndexReader;
 use tantivy::query::{BooleanQuery, EnableScoring, FuzzyTermQuery, PhraseQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Term};
 use tantivy::{DocSet as _, SegmentReader, TERMINATED};
@@ -82,6 +83,16 @@ impl SegmentColumns {
         let (_, kind, _) = Marks(self.marks.get_val(number)).decode()?;
         Some(Part::of(kind))
     }
+}
+
+/// Whether a segment may have messages of a part: their kinds are between those of its least and its
+/// greatest marks.
+pub(super) fn may_have(reader: &SegmentReader, part: Part) -> tantivy::Result<bool> {
+    let marks = reader.fast_fields().u64(MARKS)?;
+    let part_of = |marks| Marks(marks).decode().map(|(_, kind, _)| Part::of(kind));
+    let least = part_of(marks.min_value());
+    let greatest = part_of(marks.max_value());
+    Ok(least.is_none_or(|least| least <= part) && greatest.is_none_or(|greatest| part <= greatest))
 }
 
 /// A set of messages of one segment.
@@ -183,6 +194,19 @@ impl Corpus {
         Ok(columns.get_or_init(|| opened))
     }
 
+    /// Returns the words of a part of a segment; `None` if it has none, for which tantivy would make a
+    /// dictionary first, and that takes longer than most searches.
+    pub(super) fn words_of(
+        &self,
+        reader: &SegmentReader,
+        part: Part,
+    ) -> tantivy::Result<Option<Arc<InvertedIndexReader>>> {
+        if !may_have(reader, part)? {
+            return Ok(None);
+        }
+        reader.inverted_index(self.fields.words(part)).map(Some)
+    }
+
     /// Returns the log of a message, if it is visible.
     pub(super) fn log_of(&self, at: MessageAt) -> Option<usize> {
         let owner = self.look(|| Ok(Some(self.columns(at.segment)?.owner.get_val(at.number))));
@@ -272,12 +296,11 @@ impl Corpus {
         most: usize,
     ) -> FoundMessages {
         self.note_search(part);
-        let field = self.fields.words(part);
         self.look(|| {
             let mut total = 0;
             let mut best = Best::new(most);
             for (segment, reader) in (0..).zip(self.searcher.segment_readers()) {
-                let Some((found, whole)) = self.set_of(reader, field, wanted)? else {
+                let Some((found, whole)) = self.set_of(reader, part, wanted)? else {
                     continue;
                 };
                 let columns = self.columns(segment)?;
@@ -303,14 +326,17 @@ impl Corpus {
     fn set_of(
         &self,
         reader: &SegmentReader,
-        field: Field,
+        part: Part,
         wanted: &[WantedWord],
     ) -> tantivy::Result<Option<(MessageSet, MessageSet)>> {
         if wanted.is_empty() {
             let all = || MessageSet::all(reader.max_doc());
             return Ok(Some((all(), all())));
         }
-        let index = reader.inverted_index(field)?;
+        let field = self.fields.words(part);
+        let Some(index) = self.words_of(reader, part)? else {
+            return Ok(None);
+        };
         let mut all: Option<(MessageSet, MessageSet)> = None;
         for word in wanted {
             let mut any = MessageSet::none(reader.max_doc());
@@ -402,7 +428,9 @@ impl Corpus {
         self.look(|| {
             let mut count = 0;
             for reader in self.searcher.segment_readers() {
-                let index = reader.inverted_index(self.fields.words(part))?;
+                let Some(index) = self.words_of(reader, part)? else {
+                    continue;
+                };
                 let mut words = index.terms().range().ge(beginning).into_stream()?;
                 while words.advance() && words.key().starts_with(beginning.as_bytes()) {
                     count += u64::from(words.value().doc_freq);
@@ -422,7 +450,9 @@ impl Corpus {
             let whole = FuzzyTermQuery::new(term.clone(), letters, true);
             let begun = FuzzyTermQuery::new_prefix(term, letters.saturating_sub(1), true);
             for reader in self.searcher.segment_readers() {
-                let index = reader.inverted_index(field)?;
+                let Some(index) = self.words_of(reader, part)? else {
+                    continue;
+                };
                 for query in [&whole, &begun] {
                     let mut words = index.terms().search(query.automaton()?).into_stream()?;
                     while words.advance() {

@@ -112,7 +112,9 @@ impl Corpus {
             for reader in self.searcher.segment_readers() {
                 let mut of_parts = Vec::new();
                 for part in parts {
-                    let index = reader.inverted_index(self.fields.words(*part))?;
+                    let Some(index) = self.words_of(reader, *part)? else {
+                        continue;
+                    };
                     let mut of_words = Vec::new();
                     for (wanted, count) in wanted.iter().zip(&mut counts) {
                         let mut forms = Vec::new();

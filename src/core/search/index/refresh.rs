@@ -4,23 +4,31 @@
 //! rounds, the newest ones first, and each round is committed with the table of what was read, so
 //! that a build that is interrupted loses one round at most. Each thread fills segments of its own:
 //! one with what was said and done, in which the messages of a log stand side by side, and one with
-//! the results of tools.
+//! the results of tools. Segments of results are merged with each other only: what most queries go
+//! through stays as small as it is without them, and their texts are stored more densely.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use tantivy::indexer::{AddOperation, IndexWriterOptions, LogMergePolicy, SegmentWriter};
+use tantivy::index::{SegmentId, SegmentMeta};
+use tantivy::indexer::{
+    AddOperation, IndexWriterOptions, LogMergePolicy, MergeCandidate, MergePolicy, SegmentWriter,
+};
 use tantivy::schema::Term;
 use tantivy::store::{Compressor, ZstdCompressor};
-use tantivy::{Index, IndexSettings, IndexWriter, Segment, TantivyDocument, TantivyError};
+use tantivy::{
+    Index, IndexSettings, IndexWriter, Segment, SegmentReader, TantivyDocument, TantivyError,
+};
 
 use super::directory::CacheDirectory;
 use super::document::Fields;
+use super::lookup::may_have;
 use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoint};
 use super::table::{Content, LogKey, LogRow, Table, key_of};
 use super::{
@@ -39,6 +47,10 @@ const ROUND: u64 = 256 * 1024 * 1024;
 const MEMORY: usize = 12 * 1024 * 1024;
 /// The bytes of calls that are held until what was said around them is added.
 const MOST_CALLS: usize = 1024 * 1024;
+/// How the texts of results are compressed, and the bytes of each block. Few of them are ever read,
+/// and they are most of the text.
+const RESULTS_LEVEL: i32 = 6;
+const RESULTS_BLOCK: usize = 128 * 1024;
 /// The memory for a few lines.
 const LITTLE_MEMORY: usize = 3 * 1024 * 1024;
 
@@ -172,11 +184,15 @@ fn lock(cache: &Path, patience: Duration) -> Result<Option<File>> {
     }
 }
 
+fn zstd(level: i32) -> Compressor {
+    Compressor::Zstd(ZstdCompressor {
+        compression_level: Some(level),
+    })
+}
+
 fn settings() -> IndexSettings {
     IndexSettings {
-        docstore_compression: Compressor::Zstd(ZstdCompressor {
-            compression_level: Some(1),
-        }),
+        docstore_compression: zstd(1),
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     }
@@ -451,13 +467,7 @@ impl Build<'_> {
             .index
             .writer_with_options(options)
             .map_err(|error| self.failed(error))?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_min_num_segments(4);
-        policy.set_level_log_size(3.0);
-        policy.set_min_layer_size(1_000);
-        policy.set_max_docs_before_merge(200_000);
-        policy.set_del_docs_ratio_before_merge(0.4);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(MergeByKind::new(&self.index)));
         Ok(writer)
     }
 
@@ -498,6 +508,53 @@ impl Build<'_> {
             }
             _ => size,
         }
+    }
+}
+
+/// Decides which segments are merged: some of about one size, all with results or all without.
+#[derive(Debug)]
+struct MergeByKind {
+    index: Index,
+    by_size: LogMergePolicy,
+    /// The segments that were looked at, and whether they have results.
+    known: Mutex<HashMap<SegmentId, bool>>,
+}
+
+impl MergeByKind {
+    fn new(index: &Index) -> Self {
+        let mut by_size = LogMergePolicy::default();
+        by_size.set_min_num_segments(4);
+        by_size.set_level_log_size(3.0);
+        by_size.set_min_layer_size(1_000);
+        by_size.set_max_docs_before_merge(200_000);
+        by_size.set_del_docs_ratio_before_merge(0.4);
+        Self {
+            index: index.clone(),
+            by_size,
+            known: Mutex::default(),
+        }
+    }
+
+    fn has_results(&self, segment: &SegmentMeta) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(segment.id()).or_insert_with(|| {
+            let reader = SegmentReader::open(&self.index.segment(segment.clone()));
+            let has_results = reader.and_then(|reader| may_have(&reader, Part::Results));
+            has_results.unwrap_or(false)
+        })
+    }
+}
+
+impl MergePolicy for MergeByKind {
+    fn compute_merge_candidates(&self, segments: &[SegmentMeta]) -> Vec<MergeCandidate> {
+        let (with, without): (Vec<_>, Vec<_>) = segments
+            .iter()
+            .cloned()
+            .partition(|segment| self.has_results(segment));
+        [with, without]
+            .iter()
+            .flat_map(|segments| self.by_size.compute_merge_candidates(segments))
+            .collect()
     }
 }
 
@@ -653,7 +710,13 @@ impl<'a> Indexer<'a> {
         let open = match open {
             Some(open) => open,
             None => {
-                let segment = self.reading.build.index.new_segment();
+                let mut index = self.reading.build.index.clone();
+                if part == Part::Results {
+                    let settings = index.settings_mut();
+                    settings.docstore_compression = zstd(RESULTS_LEVEL);
+                    settings.docstore_blocksize = RESULTS_BLOCK;
+                }
+                let segment = index.new_segment();
                 let writer = SegmentWriter::for_segment(self.memory, segment.clone())?;
                 open.insert(OpenSegment {
                     segment,
