@@ -41,7 +41,7 @@ const FEW: usize = 5;
 /// How many messages are ranked by their words.
 const RANKED: usize = 1000;
 /// How many of the best texts are read.
-const READ: usize = 50;
+const READ: usize = 30;
 /// The weight of a line that tells an agent nothing new.
 const REPEAT: f32 = 0.5;
 /// The weight of a question, since answers are more useful.
@@ -479,7 +479,7 @@ impl<'a> Search<'a> {
         (needles, phrase, rarity): (&Needles, &Phrase, &Rarity),
     ) {
         /// How many texts a thread takes at a time.
-        const TOGETHER: usize = 12;
+        const TOGETHER: usize = 15;
         let mut best: Vec<&mut HitCandidate> = homes.iter_mut().flatten().collect();
         best.sort_by(|a, b| b.score.total_cmp(&a.score));
         best.truncate(READ);

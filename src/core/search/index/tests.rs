@@ -754,6 +754,28 @@ fn a_log_that_grows_line_by_line_leaves_few_segments() {
 }
 
 #[test]
+fn results_are_in_segments_of_their_own_also_after_merges() {
+    let mut home = TestCache::new();
+    let log = |home: &mut TestCache, number: usize| {
+        home.change("a.jsonl", |bytes| {
+            bytes.extend((prompt(&format!("said {number}")) + &result("read")).into_bytes());
+        })
+    };
+    let mut corpus = home.refresh(&[]);
+    for number in 0..40 {
+        let listed = log(&mut home, number);
+        corpus = home.refresh(&[listed]);
+    }
+    let readers = corpus.searcher.segment_readers();
+    assert!(readers.len() < 20, "{}", readers.len());
+    for reader in readers {
+        let has = |part| lookup::may_have(reader, part).expect("readable");
+        assert_ne!(has(Part::Words), has(Part::Results));
+    }
+    assert_eq!(messages_of(&corpus, 0, Part::Results).len(), 40);
+}
+
+#[test]
 fn what_a_build_that_did_not_finish_left_is_removed_by_the_next_one() {
     let mut home = TestCache::new();
     let log = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
