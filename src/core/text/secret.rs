@@ -2,7 +2,8 @@
 //!
 //! Three tables define what a secret is: `TOKENS` has secrets with a fixed start, `NAMES` the names
 //! whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row has
-//! an example and a similar text that is not a secret. Other secrets are not found.
+//! an example and a similar text that is not a secret. One kind has neither a start nor a name, and
+//! is known by its letters alone. Other secrets are not found.
 //!
 //! The work is linear in the length of the text. Two automata pass over it once and find where a
 //! row may apply; the row then examines a bounded number of bytes, and more only of what it masks.
@@ -56,7 +57,12 @@ pub fn mask(text: &str) -> String {
 /// The secrets of some texts. A part of such a text may lack what a secret is recognized by, or end
 /// within it.
 #[derive(Debug, Default)]
-pub struct KnownSecrets(Vec<String>);
+pub struct KnownSecrets {
+    /// Sorted.
+    all: Vec<String>,
+    /// Finds them; `None` if there are none.
+    finder: Option<AhoCorasick>,
+}
 
 /// The length from which a part of a known secret is masked.
 const SHORTEST_PART: usize = 6;
@@ -72,33 +78,46 @@ impl KnownSecrets {
                 all.extend(lines.map(str::to_owned));
             }
         }
-        // A secret that contains another one is masked first.
-        all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        all.sort_unstable();
         all.dedup();
-        Self(all)
+        let finder = AhoCorasick::builder()
+            // A secret that contains another one is masked as a whole.
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&all);
+        Self {
+            finder: finder.ok().filter(|_| !all.is_empty()),
+            all,
+        }
     }
 
     /// Returns a part of the texts, or words about them, with every secret masked.
     pub fn mask(&self, text: &str) -> String {
-        let mut text = mask(text);
-        for secret in &self.0 {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), MASKED);
-            }
-            let cut = text.trim_end_matches(['…', '.', ' ']).len();
-            if let Some(part) = part_at_end(&text[..cut], secret) {
-                text.replace_range(cut - part..cut, MASKED);
-            }
+        let text = mask(text);
+        let Some(finder) = &self.finder else {
+            return text;
+        };
+        let mut masked = String::with_capacity(text.len());
+        finder.replace_all_with(&text, &mut masked, |_, _, out| {
+            out.push_str(MASKED);
+            true
+        });
+        let cut = masked.trim_end_matches(['…', '.', ' ']).len();
+        if let Some(part) = self.part_at_end(&masked[..cut]) {
+            masked.replace_range(cut - part..cut, MASKED);
         }
-        text
+        masked
     }
-}
 
-/// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
-fn part_at_end(text: &str, secret: &str) -> Option<usize> {
-    let lengths = secret.char_indices().map(|(at, _)| at).rev();
-    let mut lengths = lengths.take_while(|length| *length >= SHORTEST_PART);
-    lengths.find(|length| text.ends_with(&secret[..*length]))
+    /// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
+    fn part_at_end(&self, text: &str) -> Option<usize> {
+        let mut ends = text.char_indices().map(|(at, _)| &text[at..]);
+        let is_part = |end: &&str| {
+            let at = self.all.partition_point(|secret| secret.as_str() < *end);
+            let secret = self.all.get(at);
+            end.len() >= SHORTEST_PART && secret.is_some_and(|secret| secret.starts_with(end))
+        };
+        ends.find(is_part).map(str::len)
+    }
 }
 
 /// Returns the secrets in `text`, in order; none overlaps another.
@@ -142,7 +161,10 @@ fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
             Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
         }
     }
-    merged(named, scan.finish())
+    let started = scan.finish();
+    let mut scan = Scan::new(text);
+    tokens::find_bare(&mut scan);
+    merged(merged(named, started), scan.finish())
 }
 
 /// Merges both lists in order; a secret that overlaps an earlier one is merged into it.
