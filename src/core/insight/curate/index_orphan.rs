@@ -29,13 +29,14 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let left: Vec<&str> = paths.filter(|path| !reached.contains(path)).collect();
         let named = NamedMemories::of(&index.text, &left);
         let count = store.memories().count();
+        let has_list = is_list(&index.text);
         for document in store.memories().filter(|d| has_header(&d.memory)) {
             let path = &document.memory.path;
             if reached.contains(path.as_str()) || named.has(path) {
                 continue;
             }
-            let fix = is_list(&index.text)
-                .then(|| Fix::list(path, format!("adds a line for {path} to the index")));
+            let fix =
+                has_list.then(|| Fix::list(path, format!("adds a line for {path} to the index")));
             let found = Found {
                 line: None,
                 subject: path.clone(),
