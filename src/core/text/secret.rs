@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use rustc_hash::FxHashSet;
 
 use context::CONTEXTS;
 use names::NAMES;
@@ -60,8 +61,8 @@ pub fn mask(text: &str) -> String {
 pub struct KnownSecrets {
     /// Sorted.
     all: Vec<String>,
-    /// Finds them; `None` if there are none.
-    finder: Option<AhoCorasick>,
+    /// How they begin. An automaton of a hundred thousand secrets would take 200 MB.
+    starts: FxHashSet<[u8; SHORTEST_PART]>,
 }
 
 /// The length from which a part of a known secret is masked.
@@ -80,12 +81,9 @@ impl KnownSecrets {
         }
         all.sort_unstable();
         all.dedup();
-        let finder = AhoCorasick::builder()
-            // A secret that contains another one is masked as a whole.
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&all);
+        let starts = all.iter().filter_map(|secret| start_of(secret));
         Self {
-            finder: finder.ok().filter(|_| !all.is_empty()),
+            starts: starts.collect(),
             all,
         }
     }
@@ -93,14 +91,23 @@ impl KnownSecrets {
     /// Returns a part of the texts, or words about them, with every secret masked.
     pub fn mask(&self, text: &str) -> String {
         let text = mask(text);
-        let Some(finder) = &self.finder else {
+        if self.all.is_empty() {
             return text;
-        };
+        }
         let mut masked = String::with_capacity(text.len());
-        finder.replace_all_with(&text, &mut masked, |_, _, out| {
-            out.push_str(MASKED);
-            true
-        });
+        let mut rest = &*text;
+        while let Some(first) = rest.chars().next() {
+            match self.longest_at_start(rest) {
+                Some(length) => {
+                    masked.push_str(MASKED);
+                    rest = &rest[length..];
+                }
+                None => {
+                    masked.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
         let cut = masked.trim_end_matches(['…', '.', ' ']).len();
         if let Some(part) = self.part_at_end(&masked[..cut]) {
             masked.replace_range(cut - part..cut, MASKED);
@@ -108,16 +115,39 @@ impl KnownSecrets {
         masked
     }
 
+    /// The length of the longest secret that a text begins with.
+    fn longest_at_start(&self, text: &str) -> Option<usize> {
+        let mut whole = text;
+        while self.starts.contains(&start_of(whole)?) {
+            let after = self.all.partition_point(|secret| secret.as_str() <= whole);
+            let nearest = &self.all[after.checked_sub(1)?];
+            if whole.starts_with(nearest.as_str()) {
+                return Some(nearest.len());
+            }
+            // A shorter one can only be what both have in common.
+            let both = nearest.chars().zip(whole.chars());
+            let common = both.take_while(|(a, b)| a == b);
+            whole = &whole[..common.map(|(c, _)| c.len_utf8()).sum()];
+        }
+        None
+    }
+
     /// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
     fn part_at_end(&self, text: &str) -> Option<usize> {
         let mut ends = text.char_indices().map(|(at, _)| &text[at..]);
         let is_part = |end: &&str| {
+            let is_start = start_of(end).is_some_and(|start| self.starts.contains(&start));
             let at = self.all.partition_point(|secret| secret.as_str() < *end);
-            let secret = self.all.get(at);
-            end.len() >= SHORTEST_PART && secret.is_some_and(|secret| secret.starts_with(end))
+            let secret = self.all.get(at).filter(|_| is_start);
+            secret.is_some_and(|secret| secret.starts_with(end))
         };
         ends.find(is_part).map(str::len)
     }
+}
+
+/// The first bytes of a text; `None` if it is shorter.
+fn start_of(text: &str) -> Option<[u8; SHORTEST_PART]> {
+    text.as_bytes().first_chunk().copied()
 }
 
 /// Returns the secrets in `text`, in order; none overlaps another.

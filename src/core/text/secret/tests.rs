@@ -427,6 +427,27 @@ fn a_token_without_start_and_name_is_told_from_hashes_and_encoded_text() {
 }
 
 #[test]
+fn known_secrets_are_masked_whole_longest_first_and_in_part_at_an_end() {
+    let said = |secret: &str| format!("PASSWORD={secret}\n");
+    let all = ["hunter22x", "hunter22xyz99", "hunter3q!", "zürich77q"].map(said);
+    let known = KnownSecrets::of(all.iter().map(String::as_str));
+    for (text, masked) in [
+        ("a hunter22xyz99 b", "a ‹masked› b"),
+        ("a hunter22xyz b", "a ‹masked›yz b"),
+        ("ahunter22xb zürich77q", "a‹masked›b ‹masked›"),
+        ("hunter22hunter3q!", "hunter22‹masked›"),
+        ("it is hunter3q…", "it is ‹masked›…"),
+        ("it is hunte", "it is hunte"),
+        ("hunters and zürich is", "hunters and zürich is"),
+        ("hunters and zürich7", "hunters and ‹masked›"),
+        ("", ""),
+    ] {
+        assert_eq!(known.mask(text), masked, "{text}");
+    }
+    assert_eq!(KnownSecrets::default().mask("hunter22x"), "hunter22x");
+}
+
+#[test]
 fn masking_twice_changes_nothing_more() {
     let once = mask("PASSWORD=hunter22 ghp_0123456789abcdefghijABCDEFGHIJ012345");
     assert_eq!(mask(&once), once);
