@@ -194,6 +194,9 @@ fn fix_all(args: &CurateArgs, world: &World, stores: &[Store]) -> Reported<'stat
         print_error(&error.to_string());
     }
     let mut findings = check(&collection, &args.rule);
+    for note in collection.left_out() {
+        print_error(&note);
+    }
     waiver::apply(&mut findings, &waiver::read(&world.data_dir)?);
     let mut report = FixReport {
         changes: Vec::new(),

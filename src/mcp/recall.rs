@@ -102,7 +102,7 @@ fn run(call: &Call<'_>) -> ToolResult {
     }
     if let Some(first) = unread.first() {
         let count = unread.len();
-        answer = answer.with(format!("{count} log(s) could not be read: {first}"));
+        answer = answer.with(format!("Not everything was searched ({count}): {first}"));
     }
     Ok(answer)
 }

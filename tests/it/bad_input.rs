@@ -145,7 +145,7 @@ fn a_file_of_a_hundred_megabytes() {
     assert_eq!(list.code, 0);
     has(&list.out, ["a.md", "big.md"]);
     for verb in ["recall", "find"] {
-        let told = "not searched: big.md: big.md: 100 MB is too large";
+        let told = "not searched: big.md: 100 MB is too large";
         has(&home.run(&[verb, "body"]).err, [told]);
     }
     assert_eq!(fs::metadata(&big).expect("there").len(), 100 << 20);

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -344,6 +345,7 @@ fn names_of_memories_lead_to_no_other_file() {
         let answer = lines.next().expect("an answer").expect("text");
         assert!(!answer.contains(CANARY), "{params}: {answer}");
         assert!(!answer.contains("root:x:0"), "{params}: {answer}");
+        serde_json::from_str::<Value>(&answer).expect("JSON")
     };
     ask(
         "initialize",
@@ -352,23 +354,27 @@ fn names_of_memories_lead_to_no_other_file() {
             "clientInfo": { "name": "test", "version": "1" },
         }),
     );
-    for name in &names {
-        for (tool, arguments) in [
-            ("memory_read", json!({ "path": name, "filename": name })),
-            (
-                "memory_append",
-                json!({ "path": name, "filename": name, "content": "x" }),
-            ),
-            (
-                "memory_update",
-                json!({ "path": name, "filename": name, "content": "x" }),
-            ),
-            ("memory_delete", json!({ "path": name, "filename": name })),
-        ] {
-            ask(
-                "tools/call",
-                json!({ "name": tool, "arguments": arguments }),
-            );
+    let listed = ask("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    assert!(tools.len() > 10, "{listed}");
+    for (number, name) in names.iter().enumerate() {
+        for tool in tools {
+            let schema = &tool["inputSchema"];
+            let properties = schema["properties"].as_object().expect("properties");
+            let texts = properties.iter().filter(|(_, of)| of["type"] == "string");
+            let texts: Vec<&String> = texts.map(|(property, _)| property).collect();
+            let whole = texts.iter().map(|text| ((*text).clone(), json!(name)));
+            let mut all: Vec<Value> = vec![whole.collect()];
+            // And as each of them beside a real memory; for a few, because each call takes a while.
+            for text in texts.iter().filter(|_| number % 9 == 0) {
+                let mut one = json!({ "path": "a.md", "filename": "a.md", "content": "x" });
+                one[text.as_str()] = json!(name);
+                all.push(one);
+            }
+            for arguments in all {
+                let call = json!({ "name": tool["name"], "arguments": arguments });
+                ask("tools/call", call);
+            }
         }
         ask(
             "resources/read",
@@ -378,6 +384,163 @@ fn names_of_memories_lead_to_no_other_file() {
     drop(input);
     child.wait().expect("the server ends");
     assert!(outside(&home) == before, "something outside changed");
+}
+
+#[test]
+fn names_that_say_where_a_project_belongs_lead_nowhere_else() {
+    let home = ground();
+    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    fs::remove_dir_all(home.project().join(".git")).expect("removed");
+    let before = outside(&home);
+    for name in names(&home) {
+        home.file("project/.git", format!("gitdir: {name}\n"));
+        for verb in [&["list", "--json"][..], &["stores", "--json"], &["curate"]] {
+            told(&home, verb, &name);
+        }
+    }
+    assert!(outside(&home) == before, "something outside changed");
+    fs::remove_file(home.project().join(".git")).expect("removed");
+    for name in names(&home) {
+        let known = json!({ "projects": { home.project().display().to_string(): name } });
+        home.file(".gemini/projects.json", known.to_string());
+        let before = outside(&home);
+        let context = ["context", "--agent", "gemini", "--json"];
+        for verb in [&["list", "--json"][..], &["review", "--json"], &context] {
+            told(&home, verb, &name);
+        }
+        let write = ["write", "x.md", "--store", "gemini", "--content", "x"];
+        told(&home, &write, &name);
+        assert!(
+            outside(&home) == before,
+            "{name}: something outside changed"
+        );
+    }
+}
+
+/// The names are the person's own, on the command line or in tome's settings.
+const PERSON: &str = "the person";
+
+/// The names are in what tome wrote itself.
+const TOME: &str = "tome";
+
+/// The files that open what a name leads to, or decide about it, and whose names these are: a test here
+/// or in `sync/hostile.rs` tries all of [`NAMES`] where somebody else chose them.
+const READERS: [(&str, &str); 29] = [
+    ("cli/doctor/memory.rs", PERSON),
+    (
+        "cli/rehome.rs",
+        "names_in_logs_and_payloads_lead_to_no_other_file",
+    ),
+    ("cli/select.rs", PERSON),
+    ("cli/sync.rs", PERSON),
+    ("cli/ui.rs", PERSON),
+    ("core/change/events.rs", TOME),
+    ("core/change/in_progress.rs", TOME),
+    ("core/change/undo.rs", TOME),
+    (
+        "core/insight/context.rs",
+        "names_in_settings_and_instructions_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/context/copilot.rs",
+        "names_in_settings_and_instructions_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/context/gemini.rs",
+        "names_in_settings_and_instructions_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/curate/git.rs",
+        "names_of_memories_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/curate/git/removed.rs",
+        "names_of_memories_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/review/proposal.rs",
+        "patches_that_an_agent_proposes_lead_to_no_other_file",
+    ),
+    ("core/insight/review/state.rs", TOME),
+    ("core/insight/sync/chosen.rs", TOME),
+    (
+        "core/log/location.rs",
+        "names_in_logs_and_payloads_lead_to_no_other_file",
+    ),
+    (
+        "core/log/session.rs",
+        "names_of_memories_lead_to_no_other_file",
+    ),
+    (
+        "core/memory/discover.rs",
+        "names_that_say_where_a_project_belongs_lead_nowhere_else",
+    ),
+    (
+        "core/memory/discover/claude.rs",
+        "a_project_cannot_choose_where_memories_are",
+    ),
+    ("core/memory/discover/first.rs", TOME),
+    (
+        "core/memory/discover/instruction.rs",
+        "names_in_settings_and_instructions_lead_to_no_other_file",
+    ),
+    (
+        "core/memory/discover/project.rs",
+        "names_that_say_where_a_project_belongs_lead_nowhere_else",
+    ),
+    (
+        "core/memory/store.rs",
+        "names_of_memories_lead_to_no_other_file",
+    ),
+    (
+        "setup.rs",
+        "a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others",
+    ),
+    ("tui/worker/context.rs", TOME),
+    ("tui/worker/library.rs", PERSON),
+    ("tui/worker/plan.rs", TOME),
+    ("tui/worker/why.rs", TOME),
+];
+
+#[test]
+fn every_reader_of_names_is_listed_with_the_test_that_tries_them() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let opens = [
+        "Boundary::",
+        "Boundary,",
+        "project_border(",
+        "Root::open(",
+        "Store::open(",
+    ];
+    let all = tree(&src).into_iter().filter(|(path, _)| {
+        let is_test = path.contains("tests") || path.ends_with("fixture.rs");
+        path.ends_with(".rs") && !is_test && path != "core/disk/trust.rs"
+    });
+    let found: Vec<String> = all
+        .filter(|(_, text)| {
+            let text = String::from_utf8_lossy(text);
+            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = shipped
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let mut code = code.filter(|line| !line.trim_start().starts_with("use "));
+            code.any(|line| {
+                let line = line.replace("UnsavedStore", "");
+                opens.iter().any(|word| line.contains(word))
+            })
+        })
+        .map(|(path, _)| path)
+        .collect();
+    let listed: Vec<&str> = READERS.iter().map(|(path, _)| *path).collect();
+    assert_eq!(
+        found, listed,
+        "a reader of names without a row, or a row too many"
+    );
+    let here = include_str!("names.rs");
+    for (path, test) in READERS {
+        let is_known = [PERSON, TOME].contains(&test) || here.contains(&format!("fn {test}()"));
+        assert!(is_known, "{path}: no test is called {test}");
+    }
 }
 
 #[test]

@@ -545,3 +545,45 @@ fn programs_are_started_and_sockets_opened_only_where_it_is_said() {
         }
     }
 }
+
+#[test]
+fn nothing_of_a_remote_is_checked_out() {
+    for source in shipped() {
+        if source.name().starts_with("core/insight/sync") {
+            let writing = [
+                "\"checkout\"",
+                "\"reset\"",
+                "\"read-tree\"",
+                "\"worktree\"",
+                "\"restore\"",
+            ];
+            uses_none_of(&source, &writing);
+        }
+    }
+}
+
+#[test]
+fn every_promise_about_security_names_tests_that_there_are() {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(project.join(path)).unwrap_or_default();
+    let text = read(".github/SECURITY.md");
+    let promised = text
+        .split("\n## ")
+        .find(|part| part.starts_with("What is promised"));
+    let promises = promised.expect("promises").lines();
+    let promises: Vec<&str> = promises.filter(|line| line.starts_with("- ")).collect();
+    assert!(promises.len() > 20, "{promises:?}");
+    for promise in promises {
+        let names = promise.split('`').filter_map(|name| name.rsplit_once("::"));
+        let names: Vec<(&str, &str)> = names.collect();
+        assert!(!names.is_empty(), "no test holds: {promise}");
+        for (file, test) in names {
+            let file = match file.ends_with(".rs") {
+                true => file.to_owned(),
+                false => format!("tests/it/{file}.rs"),
+            };
+            let test = format!("fn {test}()");
+            assert!(read(&file).contains(&test), "{file} has no {test}");
+        }
+    }
+}

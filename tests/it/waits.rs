@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Home, RunOutput};
+use crate::support::{Home, RunOutput, has};
 
 /// How long an answer may take, on a busy machine with a slow build. No wait itself takes ten seconds.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -101,6 +101,39 @@ fn a_process_that_keeps_the_lock_of_the_logs_holds_no_search_up() {
         assert!(output.out.contains(said), "{args:?}: {output:?}");
         assert!(output.err.contains("another tome"), "{args:?}: {output:?}");
     }
+}
+
+#[test]
+fn who_uses_an_older_index_because_another_keeps_the_lock_is_told() {
+    let home = home();
+    home.ok(&["recall", "walrus", "--all"]);
+    let lock = home.path().join(".cache/tome/corpus/lock");
+    let lock = File::options().write(true).open(lock).expect("a lock");
+    lock.lock().expect("held");
+    let said = json!({ "type": "user", "uuid": "u2", "sessionId": "s2", "cwd": home.project(),
+        "timestamp": "2026-01-02T11:00:00Z",
+        "message": { "role": "user", "content": "and the zebra" } });
+    home.file(".claude/projects/-p/s2.jsonl", format!("{said}\n"));
+    for args in [
+        &["recall", "walrus", "--all"][..],
+        &["find", "walrus", "--all"],
+        &["logs", "--all"],
+    ] {
+        let output = Run::start(&home, args).end();
+        let output = output.unwrap_or_else(|| panic!("{args:?} waits"));
+        assert_eq!(output.code, 0, "{args:?}: {output:?}");
+        let lines = output.err.lines();
+        let told = lines.filter(|line| line.contains("searched as they were read last"));
+        assert_eq!(told.count(), 1, "{args:?}: {output:?}");
+    }
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "recall_memory", "arguments": { "query": "walrus" } } });
+    let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" } } });
+    let asked = format!("{begin}\n{call}\n");
+    let output = home.run_with_input(&["mcp"], asked.as_bytes());
+    has(&output.out, ["searched as they were read last"]);
 }
 
 /// A repository in which git is asked about `lib/kit.sh`, or `None` without git.

@@ -142,6 +142,15 @@ impl Error {
         }
     }
 
+    /// What is wrong, without the file where the text would begin with it.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Refused { reason, .. } => reason.clone(),
+            Self::Io { source, .. } => format_io_error(source),
+            other => other.to_string(),
+        }
+    }
+
     /// An [`Error::NotFound`] for `path`.
     pub fn not_found(path: impl Into<String>) -> Self {
         Self::NotFound { path: path.into() }

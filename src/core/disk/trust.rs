@@ -1,7 +1,12 @@
 //! The trust boundary: the content of a project never extends what tome reads or writes.
 //!
-//! A path that is found through a project is used if its real path is inside the project, or
-//! if the user's own settings allow it. Everything else is a [`Refusal`].
+//! [`TrustBoundary`] decides about every path that a project, a log, an extension or an agent's
+//! settings name: it is inside the project or what the user's own settings allow, it is in a place of
+//! the agent's own, or it is a [`Refusal`], which is told. What is below a directory that it let
+//! through is named by text alone, and found by handles: [`Root`] decides there, so that a link that
+//! is swapped in between cannot lead out either.
+//!
+//! [`Root`]: crate::core::disk::sandbox::Root
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +23,8 @@ pub struct TrustBoundary {
     allowed: Vec<PathBuf>,
     /// Directories of the user below the project's root, which do not belong to the project.
     own: Vec<PathBuf>,
+    /// Directories of an agent in which the project may name texts.
+    texts: Vec<PathBuf>,
 }
 
 impl TrustBoundary {
@@ -29,6 +36,7 @@ impl TrustBoundary {
             project: project.to_owned(),
             allowed: allowed.map(|path| real_path(&path)).collect(),
             own: Vec::new(),
+            texts: Vec::new(),
         }
     }
 
@@ -40,6 +48,13 @@ impl TrustBoundary {
             .into_iter()
             .filter(|own| own.starts_with(&self.project) && *own != self.project);
         self.own.extend(below);
+        self
+    }
+
+    /// Adds a directory of an agent in which the project may name texts, never the login that is kept
+    /// there, too.
+    pub fn with_texts_of(mut self, folder: &Path) -> Self {
+        self.texts.push(folder.to_owned());
         self
     }
 
@@ -68,8 +83,13 @@ impl TrustBoundary {
 
     fn checked(&self, found_at: &Path, place: &Path, kind: LinkKind) -> Result<(), Refusal> {
         let real = real_path(place);
-        let plain = without_dots(place);
-        if self.allows(&real) || self.own.iter().any(|own| plain.starts_with(own)) {
+        // Behind a linked directory, `..` leads elsewhere than its letters say.
+        let climbs = place.components().any(|part| part == Component::ParentDir);
+        let is_in = |folders: &[PathBuf]| folders.iter().any(|folder| place.starts_with(folder));
+        let ending = place.extension().unwrap_or_default();
+        let is_text = ending.eq_ignore_ascii_case("md") || ending.eq_ignore_ascii_case("txt");
+        let is_of_agent = !climbs && (is_in(&self.own) || is_text && is_in(&self.texts));
+        if self.allows(&real) || is_of_agent {
             return Ok(());
         }
         let name = found_at.strip_prefix(&self.project).unwrap_or(found_at);

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::core::disk::foreign::{LARGEST_WHOLE, read_capped};
-use crate::core::disk::trust::{Refusal, real_path};
+use crate::core::disk::trust::{Refusal, TrustBoundary, real_path};
 use crate::core::log::Agent;
 use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{Environment, project_border};
@@ -344,7 +344,12 @@ impl Start<'_> {
             Source::Project => self.cwd(),
             Source::Above => path.parent().unwrap_or(path),
         };
-        project_border(self.environment, self.settings, folder).check(path)
+        self.border(folder).check(path)
+    }
+
+    /// Returns what the project around a folder may lead to.
+    fn border(&self, folder: &Path) -> TrustBoundary {
+        project_border(self.environment, self.settings, folder)
     }
 
     /// Returns a refusal if a path that stands in a settings file leads out of the project of that
@@ -352,7 +357,7 @@ impl Start<'_> {
     fn check_named(&self, folder: &Path, path: &Path, source: Source) -> Result<(), Refusal> {
         match source {
             Source::Own => Ok(()),
-            _ => project_border(self.environment, self.settings, folder).check(path),
+            _ => self.border(folder).check(path),
         }
     }
 

@@ -57,7 +57,8 @@ use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::CurateSettings;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::store::Store;
-use crate::core::memory::{FileKind, Memory};
+use crate::core::memory::{FileKind, Memory, stem};
+use crate::core::text::clip;
 use crate::core::text::secret::KnownSecrets;
 pub use document::Document;
 use fix::Fix;
@@ -125,7 +126,7 @@ impl Evidence {
             part: CitedPart::Lines(line..=line),
         };
         Self {
-            text: document.line_text(line).trim().to_owned(),
+            text: cut(document.line_text(line).trim()),
             path: Some(document.memory.path.clone()),
             line: Some(line),
             commit: None,
@@ -154,6 +155,16 @@ impl Evidence {
         }
     }
 }
+
+/// A line as evidence shows it.
+fn cut(line: &str) -> String {
+    let short = clip(line, LONGEST_EVIDENCE);
+    let end = if short.len() < line.len() { "…" } else { "" };
+    format!("{short}{end}")
+}
+
+/// The most bytes of a line that are shown: a memory can be one line of megabytes.
+const LONGEST_EVIDENCE: usize = 4000;
 
 /// Something to curate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -219,6 +230,8 @@ pub struct CuratedStore<'a> {
     pub project: Option<Arc<ProjectHistory>>,
     /// The directory of that project, with or without git.
     pub project_root: Option<PathBuf>,
+    /// The numbers of the documents, by the paths of their memories.
+    numbers: HashMap<String, usize>,
 }
 
 impl<'a> CuratedStore<'a> {
@@ -238,7 +251,11 @@ impl<'a> CuratedStore<'a> {
                 .map_or(0, |f| f.modified);
             documents.push(Document::new(memory, text));
         }
+        let paths = documents
+            .iter()
+            .map(|document| document.memory.path.clone());
         Ok(Self {
+            numbers: paths.zip(0..).collect(),
             documents,
             ..Self::empty(store)
         })
@@ -251,7 +268,25 @@ impl<'a> CuratedStore<'a> {
             documents: Vec::new(),
             project: None,
             project_root: None,
+            numbers: HashMap::new(),
         }
+    }
+
+    /// The document of the memory with this path.
+    fn document(&self, path: &str) -> Option<&Document> {
+        self.documents.get(*self.numbers.get(path)?)
+    }
+
+    /// The first memory of each path, title and name of a file without its extension.
+    fn by_name(&self) -> HashMap<&str, &Document> {
+        let mut by_name = HashMap::new();
+        for document in self.memories() {
+            let memory = &document.memory;
+            for name in [&*memory.path, &memory.title, stem(&memory.path)] {
+                by_name.entry(name).or_insert(document);
+            }
+        }
+        by_name
     }
 
     /// The memories, without the index.
@@ -282,6 +317,8 @@ pub struct Collection<'a> {
     pub logs: Option<SessionLogs>,
     /// The files of the projects that the rules looked at.
     probes: Probes,
+    /// How many findings of a rule were left out.
+    left_out: Mutex<BTreeMap<&'static str, usize>>,
     /// What the memories share, computed for the first rule that asks.
     pieces: OnceLock<Pieces>,
 }
@@ -301,6 +338,7 @@ impl<'a> Collection<'a> {
             settings,
             logs: None,
             probes: Probes::default(),
+            left_out: Mutex::default(),
             pieces: OnceLock::new(),
         }
     }
@@ -315,6 +353,15 @@ impl<'a> Collection<'a> {
     fn with_pieces(self, pieces: Option<Pieces>) -> Self {
         let pieces = pieces.map_or_else(OnceLock::new, OnceLock::from);
         Self { pieces, ..self }
+    }
+
+    /// What the rules found and left out, in sentences.
+    pub fn left_out(&self) -> Vec<String> {
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let tell = |(rule, count): (&&str, &usize)| {
+            format!("{rule}: {count} more findings are left out; correct some of these first")
+        };
+        left_out.iter().map(tell).collect()
     }
 
     fn pieces(&self) -> &Pieces {
@@ -382,6 +429,9 @@ struct Report<'r> {
     ids: HashSet<String>,
 }
 
+/// The most findings of one rule.
+const MOST_FINDINGS: usize = 10_000;
+
 /// What a rule says about one memory; the rest of a finding follows from it.
 struct Found {
     line: Option<usize>,
@@ -408,11 +458,10 @@ impl Report<'_> {
             found.subject
         );
         let id = Revision::of(key.as_bytes()).to_string()[..10].to_owned();
-        if !self.ids.insert(id.clone()) {
+        if !self.ids.insert(id.clone()) || self.ids.len() > MOST_FINDINGS {
             return;
         }
-        let mut documents = curated.documents.iter();
-        let document = documents.find(|document| document.memory.path == path);
+        let document = curated.document(path);
         let texts = self.stores.iter().flat_map(|store| &store.documents);
         let secrets = self
             .secrets
@@ -505,6 +554,11 @@ pub fn check_each(
             ids: HashSet::new(),
         };
         (rules[number].check)(collection, &mut report);
+        if let Some(more @ 1..) = report.ids.len().checked_sub(MOST_FINDINGS) {
+            let left_out = collection.left_out.lock();
+            let mut left_out = left_out.unwrap_or_else(PoisonError::into_inner);
+            left_out.insert(rules[number].id, more);
+        }
         lock().take(number, report.findings, collection);
     });
 }
@@ -548,10 +602,7 @@ pub fn chosen<'a>(
 
 /// The revisions of the texts that fixes are about, each computed once.
 #[derive(Default)]
-struct TextRevisions<'a> {
-    /// The texts of each store, by their paths.
-    texts: HashMap<usize, HashMap<&'a str, &'a str>>,
-}
+struct TextRevisions<'a>(HashMap<(usize, &'a str), Revision>);
 
 impl<'a> TextRevisions<'a> {
     /// Notes in the fix of a finding which text it was made for.
@@ -559,14 +610,14 @@ impl<'a> TextRevisions<'a> {
         let Some(fix) = &mut finding.fix else {
             return;
         };
-        let texts = self.texts.entry(finding.store).or_insert_with(|| {
-            let documents = collection.stores[finding.store].documents.iter();
-            documents
-                .filter(|document| !document.is_replaced())
-                .map(|document| (document.memory.path.as_str(), document.text.as_str()))
-                .collect()
-        });
-        if !fix.note_revision(|path| Some(Revision::of(texts.get(path)?.as_bytes()))) {
+        let store = finding.store;
+        let mut revision_of = |path: &str| {
+            let document = collection.stores[store].document(path)?;
+            let revision = self.0.entry((store, &document.memory.path));
+            let revision = revision.or_insert_with(|| Revision::of(document.text.as_bytes()));
+            (!document.is_replaced()).then_some(*revision)
+        };
+        if !fix.note_revision(&mut revision_of) {
             finding.fix = None;
         }
     }

@@ -74,7 +74,7 @@ fn search_with_logs<T>(
         )
     };
     let (mut scoped, mut answer) = search_with(ReadResults::Later)?;
-    if scoped.corpus.misses_results() {
+    if scoped.corpus.misses_results() && !scoped.corpus.is_held_up() {
         (scoped, answer) = search_with(ReadResults::Now)?;
     }
     Ok(SearchOutcome {

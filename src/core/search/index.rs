@@ -225,6 +225,8 @@ pub struct Corpus {
     notes: Vec<String>,
     left: usize,
     cache_error: Option<Error>,
+    /// Whether another process kept the refresh from updating the cache.
+    is_held_up: bool,
     /// The working directories of all logs, for logs that have only the hash of theirs.
     projects: OnceLock<HashedProjects>,
     /// The ids of all logs but those of captured events.
@@ -346,6 +348,7 @@ impl Corpus {
             notes: Vec::new(),
             left: 0,
             cache_error: None,
+            is_held_up: false,
             projects: OnceLock::new(),
             sessions: OnceLock::new(),
             shared: OnceLock::new(),
@@ -433,6 +436,12 @@ impl Corpus {
     /// `None` if it was written.
     pub fn cache_error(&self) -> Option<&Error> {
         self.cache_error.as_ref()
+    }
+
+    /// Whether another process kept the last refresh from updating the cache; the next one waits for it
+    /// again.
+    pub fn is_held_up(&self) -> bool {
+        self.is_held_up
     }
 
     /// Whether damage was found; the next refresh then reads all logs again.

@@ -2,7 +2,8 @@
 //!
 //! Three tables define what a secret is: `TOKENS` has secrets with a fixed start, `NAMES` the names
 //! whose values are secrets, `CONTEXTS` everything else, such as a password in a URL. Each row has
-//! an example and a similar text that is not a secret. Other secrets are not found.
+//! an example and a similar text that is not a secret. One kind has neither a start nor a name, and
+//! is known by its letters alone. Other secrets are not found.
 //!
 //! The work is linear in the length of the text. Two automata pass over it once and find where a
 //! row may apply; the row then examines a bounded number of bytes, and more only of what it masks.
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use rustc_hash::FxHashSet;
 
 use context::CONTEXTS;
 use names::NAMES;
@@ -56,7 +58,12 @@ pub fn mask(text: &str) -> String {
 /// The secrets of some texts. A part of such a text may lack what a secret is recognized by, or end
 /// within it.
 #[derive(Debug, Default)]
-pub struct KnownSecrets(Vec<String>);
+pub struct KnownSecrets {
+    /// Sorted.
+    all: Vec<String>,
+    /// How they begin. An automaton of a hundred thousand secrets would take 200 MB.
+    starts: FxHashSet<[u8; SHORTEST_PART]>,
+}
 
 /// The length from which a part of a known secret is masked.
 const SHORTEST_PART: usize = 6;
@@ -72,33 +79,75 @@ impl KnownSecrets {
                 all.extend(lines.map(str::to_owned));
             }
         }
-        // A secret that contains another one is masked first.
-        all.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        all.sort_unstable();
         all.dedup();
-        Self(all)
+        let starts = all.iter().filter_map(|secret| start_of(secret));
+        Self {
+            starts: starts.collect(),
+            all,
+        }
     }
 
     /// Returns a part of the texts, or words about them, with every secret masked.
     pub fn mask(&self, text: &str) -> String {
-        let mut text = mask(text);
-        for secret in &self.0 {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), MASKED);
-            }
-            let cut = text.trim_end_matches(['…', '.', ' ']).len();
-            if let Some(part) = part_at_end(&text[..cut], secret) {
-                text.replace_range(cut - part..cut, MASKED);
+        let text = mask(text);
+        if self.all.is_empty() {
+            return text;
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut rest = &*text;
+        while let Some(first) = rest.chars().next() {
+            match self.longest_at_start(rest) {
+                Some(length) => {
+                    masked.push_str(MASKED);
+                    rest = &rest[length..];
+                }
+                None => {
+                    masked.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
             }
         }
-        text
+        let cut = masked.trim_end_matches(['…', '.', ' ']).len();
+        if let Some(part) = self.part_at_end(&masked[..cut]) {
+            masked.replace_range(cut - part..cut, MASKED);
+        }
+        masked
+    }
+
+    /// The length of the longest secret that a text begins with.
+    fn longest_at_start(&self, text: &str) -> Option<usize> {
+        let mut whole = text;
+        while self.starts.contains(&start_of(whole)?) {
+            let after = self.all.partition_point(|secret| secret.as_str() <= whole);
+            let nearest = &self.all[after.checked_sub(1)?];
+            if whole.starts_with(nearest.as_str()) {
+                return Some(nearest.len());
+            }
+            // A shorter one can only be what both have in common.
+            let both = nearest.chars().zip(whole.chars());
+            let common = both.take_while(|(a, b)| a == b);
+            whole = &whole[..common.map(|(c, _)| c.len_utf8()).sum()];
+        }
+        None
+    }
+
+    /// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
+    fn part_at_end(&self, text: &str) -> Option<usize> {
+        let mut ends = text.char_indices().map(|(at, _)| &text[at..]);
+        let is_part = |end: &&str| {
+            let is_start = start_of(end).is_some_and(|start| self.starts.contains(&start));
+            let at = self.all.partition_point(|secret| secret.as_str() < *end);
+            let secret = self.all.get(at).filter(|_| is_start);
+            secret.is_some_and(|secret| secret.starts_with(end))
+        };
+        ends.find(is_part).map(str::len)
     }
 }
 
-/// How much of the beginning of a secret a text ends with; `None` if it is too little to matter.
-fn part_at_end(text: &str, secret: &str) -> Option<usize> {
-    let lengths = secret.char_indices().map(|(at, _)| at).rev();
-    let mut lengths = lengths.take_while(|length| *length >= SHORTEST_PART);
-    lengths.find(|length| text.ends_with(&secret[..*length]))
+/// The first bytes of a text; `None` if it is shorter.
+fn start_of(text: &str) -> Option<[u8; SHORTEST_PART]> {
+    text.as_bytes().first_chunk().copied()
 }
 
 /// Returns the secrets in `text`, in order; none overlaps another.
@@ -142,7 +191,10 @@ fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
             Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
         }
     }
-    merged(named, scan.finish())
+    let started = scan.finish();
+    let mut scan = Scan::new(text);
+    tokens::find_bare(&mut scan);
+    merged(merged(named, started), scan.finish())
 }
 
 /// Merges both lists in order; a secret that overlaps an earlier one is merged into it.

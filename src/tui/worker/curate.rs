@@ -178,6 +178,9 @@ impl CurateWorker {
                 ControlFlow::Break(())
             }
         });
+        for note in collection.left_out() {
+            self.events.send(Event::Failed(note));
+        }
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::glob::MOST_ENTRIES;
 use super::{
     Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, is_yaml_text,
 };
-use crate::core::disk::trust::real_path;
+use crate::core::disk::trust::{TrustBoundary, real_path};
 use crate::core::text::header::frontmatter::Frontmatter;
 
 const GITHUB: &str = ".github/copilot-instructions.md";
@@ -190,7 +190,7 @@ fn instructions(
     let mut importer = Importer {
         start,
         source,
-        root: real_path(root),
+        border: TrustBoundary::of_project(root, []),
         loaded: vec![real_path(file)],
         count: 0,
         pieces: Vec::new(),
@@ -204,7 +204,7 @@ struct Importer<'a> {
     start: &'a Start<'a>,
     source: Source,
     /// The folder that imports may not leave.
-    root: PathBuf,
+    border: TrustBoundary,
     /// The real paths of files that are in the text already.
     loaded: Vec<PathBuf>,
     /// How many mentions there were.
@@ -234,7 +234,7 @@ impl Importer<'_> {
                 break;
             }
             let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));
-            if !file.starts_with(&self.root) || !file.is_file() {
+            if self.border.check(&file).is_err() || !file.is_file() {
                 continue;
             }
             piece.text.push_str(&text[copied..mention.end]);

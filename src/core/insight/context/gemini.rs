@@ -8,12 +8,12 @@
 use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, unread};
 use crate::core::disk::trust::{TrustBoundary, real_path, without_dots};
 use crate::core::memory::discover::gemini;
 
@@ -61,7 +61,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         if !file.is_file() || !seen.insert(identity(&file)) {
             continue;
         }
-        match refused(&home, &file, kind, chosen_by) {
+        match refused(start, &file, kind, chosen_by) {
             Some(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
             None => pieces.extend(instructions(start, &file, kind)),
         }
@@ -71,7 +71,8 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
 
 /// Why a file of the user's is not shown under a name that somebody else chose. An extension may
 /// name its own files. A project may name texts in Gemini's directory, which also has the login.
-fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
+fn refused(start: &Start<'_>, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
+    let home = &start.environment.gemini;
     if kind == PieceKind::Extension {
         let extensions = home.join("extensions");
         // An absolute name replaces the folder of the extension.
@@ -86,13 +87,9 @@ fn refused(home: &Path, file: &Path, kind: PieceKind, chosen_by: Source) -> Opti
     if kind == PieceKind::Project || chosen_by == Source::Own {
         return None;
     }
-    let ending = file.extension().unwrap_or_default();
-    let is_text = ending.eq_ignore_ascii_case("md") || ending.eq_ignore_ascii_case("txt");
-    // Behind a linked directory, `..` leads elsewhere than its letters say.
-    let is_below =
-        file.starts_with(home) && !file.components().any(|part| part == Component::ParentDir);
-    let why = "not shown: only the project's settings name it, and it is not the project's";
-    (!is_text || !is_below).then(|| why.to_owned())
+    let border = start.border(start.cwd()).with_texts_of(home);
+    let settings = start.cwd().join(FOLDER).join("settings.json");
+    Some(unread(&border.check_named(&settings, file).err()?))
 }
 
 /// Returns what is the same for all names of one file.
@@ -205,7 +202,7 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
     let mut reader = Importer {
         start,
         source,
-        root: real_path(start.git_root(folder).unwrap_or(folder)),
+        border: TrustBoundary::of_project(start.git_root(folder).unwrap_or(folder), []),
         segments: Vec::new(),
         imported: 0,
         count: 0,
@@ -243,7 +240,7 @@ struct Importer<'a> {
     start: &'a Start<'a>,
     source: Source,
     /// The folder that imports may not leave.
-    root: PathBuf,
+    border: TrustBoundary,
     segments: Vec<Segment>,
     /// The bytes of all imports so far, and how many there were.
     imported: usize,
@@ -311,7 +308,7 @@ impl Importer<'_> {
         let is_url = ["file://", "http://", "https://"]
             .iter()
             .any(|scheme| name.starts_with(scheme));
-        if is_url || !real_path(file).starts_with(&self.root) {
+        if is_url || self.border.check(file).is_err() {
             return failed("Path traversal attempt");
         }
         if above.iter().any(|known| known == file) {

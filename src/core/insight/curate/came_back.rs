@@ -1,6 +1,7 @@
 //! Memories that came back after they were deleted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
 
 use super::document::Document;
 use super::fix::Fix;
@@ -22,19 +23,28 @@ pub fn still_deleted(history: &History) -> Result<Vec<DeletedMemory>> {
     if deleted.is_empty() {
         return Ok(deleted);
     }
+    // When a path or a text was last written with tome.
+    let mut by_path: HashMap<(PathBuf, String), i64> = HashMap::new();
+    let mut by_text: HashMap<(PathBuf, Revision), i64> = HashMap::new();
     for record in history.records()? {
         if record.author.is_outside() {
             continue;
         }
-        for file in record.files.iter().filter(|file| file.after.is_some()) {
-            deleted.retain(|gone| {
-                let is_same =
-                    Some(gone.tombstone.revision) == file.after || gone.tombstone.path == file.path;
-                let is_back = gone.root == file.root && is_same && gone.time < record.time;
-                !is_back
-            });
+        for file in record.files {
+            let Some(after) = file.after else { continue };
+            let last = by_text.entry((file.root.clone(), after)).or_default();
+            *last = record.time.max(*last);
+            let last = by_path.entry((file.root, file.path)).or_default();
+            *last = record.time.max(*last);
         }
     }
+    deleted.retain(|gone| {
+        let (root, tombstone) = (gone.root.clone(), &gone.tombstone);
+        let as_text = by_text.get(&(root.clone(), tombstone.revision));
+        let as_path = by_path.get(&(root, tombstone.path.clone()));
+        let last = as_text.max(as_path);
+        last.is_none_or(|last| *last <= gone.time)
+    });
     Ok(deleted)
 }
 
@@ -49,12 +59,27 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         if deleted.is_empty() {
             continue;
         }
+        let mut by_text: HashMap<Revision, &DeletedMemory> = HashMap::new();
+        // The newest of each name come first.
+        let mut by_name: HashMap<&str, Vec<&DeletedMemory>> = HashMap::new();
+        for gone in deleted.into_iter().rev() {
+            let tombstone = &gone.tombstone;
+            by_text.entry(tombstone.revision).or_insert(gone);
+            for name in BTreeSet::from([&*tombstone.path, &tombstone.name]) {
+                let named = by_name.entry(name).or_default();
+                if named.len() < MOST_OF_A_NAME {
+                    named.push(gone);
+                }
+            }
+        }
         for document in store.memories() {
-            let revision = Revision::of(document.text.as_bytes());
-            let same = deleted
-                .iter()
-                .rfind(|gone| gone.tombstone.revision == revision);
-            let near = || deleted.iter().rfind(|gone| is_like(document, gone));
+            let same = by_text.get(&Revision::of(document.text.as_bytes()));
+            let near = || {
+                let names = [&*document.memory.path, &document.memory.title];
+                let named = names.iter().filter_map(|name| by_name.get(name)).flatten();
+                let like = named.filter(|gone| is_like(document, gone));
+                like.max_by_key(|gone| gone.time)
+            };
             let Some(gone) = same.or_else(near) else {
                 continue;
             };
@@ -81,6 +106,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         }
     }
 }
+
+/// How many memories that were deleted under one name are compared with one that has it again.
+const MOST_OF_A_NAME: usize = 8;
 
 /// Fewer words say nothing about a memory.
 const FEWEST_WORDS: usize = 8;

@@ -39,8 +39,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             };
             let original = format!("{}{}", &parts[1], &parts[2]);
             // Without the original, the name is only a name.
-            let mut others = store.documents.iter();
-            let Some(other) = others.find(|other| other.memory.path == original) else {
+            let Some(other) = store.document(&original) else {
                 continue;
             };
             let is_same = other.text == document.text;

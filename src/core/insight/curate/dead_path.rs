@@ -7,7 +7,7 @@
 //! may be meant: an ignored or a built file, or a bare name that many folders had. What one commit
 //! removed is one finding for a memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,10 +66,10 @@ pub(super) struct Mention<'a> {
     pub(super) definition: Option<String>,
 }
 
-impl Mention<'_> {
+impl<'a> Mention<'a> {
     /// The name as the memory writes it first.
-    fn written(&self) -> String {
-        self.document.text[self.ranges[0].clone()].to_owned()
+    fn written(&self) -> &'a str {
+        &self.document.text[self.ranges[0].clone()]
     }
 }
 
@@ -93,14 +93,15 @@ fn dead_names<'a>(
     };
     // What git does not track was never written into it.
     let files = mentions.iter().filter_map(file_of);
-    let files: HashSet<String> = files.filter(|file| project.tracks(file)).collect();
-    let names: Vec<String> = mentions.iter().map(Mention::written).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let files: BTreeSet<String> = files.filter(|file| project.tracks(file)).collect();
+    let mut names: Vec<&str> = mentions.iter().map(Mention::written).collect();
+    names.sort_unstable();
+    names.dedup();
     let written = project.written_names(&files, &names);
-    let mut number = 0..;
     mentions.retain(|mention| {
-        let key = number.next().zip(file_of(mention));
-        let commit = key.and_then(|(number, file)| written.get(&(file, number)));
+        let number = names.binary_search(&mention.written()).ok();
+        let key = file_of(mention).zip(number);
+        let commit = key.and_then(|key| written.get(&key));
         // Whoever wrote a name when it was gone already knew; where a file has moved, it is told anyway.
         mention.now.is_some() || commit.is_none_or(|commit| *commit > mention.commit)
     });

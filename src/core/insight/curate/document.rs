@@ -17,6 +17,18 @@ pub struct Document {
     starts: Vec<usize>,
     /// The ranges of code: fenced blocks and code spans, in order.
     code: Vec<Range<usize>>,
+    /// The headings, in order.
+    headings: Vec<Heading>,
+}
+
+/// A heading of a text.
+#[derive(Debug)]
+struct Heading {
+    /// The offset of its line.
+    start: usize,
+    level: usize,
+    /// The number of the heading above it.
+    above: Option<usize>,
 }
 
 impl Document {
@@ -25,12 +37,37 @@ impl Document {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let starts = std::iter::once(0).chain(ends).collect();
         let code = code(&text);
-        Self {
+        let mut document = Self {
             memory,
             text,
             starts,
             code,
+            headings: Vec::new(),
+        };
+        document.headings = document.all_headings();
+        document
+    }
+
+    fn all_headings(&self) -> Vec<Heading> {
+        let mut found: Vec<Heading> = Vec::new();
+        for (start, line) in self.starts.iter().zip(1..) {
+            let text = self.line_text(line);
+            let level = text.len() - text.trim_start_matches('#').len();
+            let is_heading = (1..=6).contains(&level) && text[level..].starts_with(' ');
+            if !is_heading || self.is_code(*start) {
+                continue;
+            }
+            let mut above = found.len().checked_sub(1);
+            while let Some(known) = above.filter(|known| found[*known].level >= level) {
+                above = found[known].above;
+            }
+            found.push(Heading {
+                start: *start,
+                level,
+                above,
+            });
         }
+        found
     }
 
     /// Whether invalid UTF-8 was replaced, so that the text is not what the file has.
@@ -87,26 +124,21 @@ impl Document {
 
     /// The headings above a byte, innermost first.
     pub(super) fn headings(&self, at: usize) -> Vec<&str> {
-        let mut found = Vec::new();
-        let mut depth = usize::MAX;
-        for line in (1..=self.line_at(at)).rev() {
-            let text = self.line_text(line);
-            let level = text.len() - text.trim_start_matches('#').len();
-            let is_heading = (1..=6).contains(&level) && text[level..].starts_with(' ');
-            if is_heading && level < depth && !self.is_code(self.starts[line - 1]) {
-                found.push(text);
-                depth = level;
-            }
-        }
-        found
+        let after = self.headings.partition_point(|heading| heading.start <= at);
+        let innermost = after.checked_sub(1).map(|number| &self.headings[number]);
+        let above = |heading: &&Heading| Some(&self.headings[heading.above?]);
+        let all = std::iter::successors(innermost, above);
+        all.map(|heading| self.line_text(self.line_at(heading.start)))
+            .collect()
     }
 
     /// The first line of the list item, the row or the paragraph with a byte, and the line that
     /// introduces the list.
     pub(super) fn leads(&self, at: usize) -> Vec<&str> {
         let mut line = self.line_at(at);
+        let first = line.saturating_sub(LONGEST_ITEM).max(1);
         let is_blank = |line: usize| self.line_text(line).trim().is_empty();
-        while line > 1 && !starts_item(self.line_text(line)) && !is_blank(line - 1) {
+        while line > first && !starts_item(self.line_text(line)) && !is_blank(line - 1) {
             line -= 1;
         }
         let mut found = vec![self.line_text(line)];
@@ -115,7 +147,7 @@ impl Document {
             starts_item(text) || text.starts_with([' ', '\t'])
         };
         if starts_item(self.line_text(line)) {
-            while line > 1 && is_of_list(line) && !is_blank(line - 1) {
+            while line > first && is_of_list(line) && !is_blank(line - 1) {
                 line -= 1;
             }
             found.push(self.line_text(line));
@@ -153,6 +185,9 @@ impl Document {
 
 /// Bold words that are more than this are a sentence, not a label.
 const MOST_OF_A_LABEL: usize = 6;
+
+/// How many lines above a passage its item, its list and what introduces that are looked for.
+const LONGEST_ITEM: usize = 1000;
 
 /// How far a sentence is followed in each direction.
 const LONGEST_HALF: usize = 600;

@@ -27,12 +27,12 @@ const ALIKE: f64 = 0.525;
 
 /// How much of a memory another text must have so that it can go: most of it; less if their names and
 /// descriptions say that they are about the same, or if two agents wrote them in their own words.
-fn needed_share(a: &Piece, b: &Piece) -> f64 {
+fn needed_share(pieces: &Pieces, a: &Piece, b: &Piece) -> f64 {
     if a.is_instruction || b.is_instruction {
         MOST
     } else if a.store != b.store {
         0.25
-    } else if a.head_likeness(b) >= 0.4 {
+    } else if pieces.head_likeness(a, b) >= 0.4 {
         0.4
     } else {
         MOST
@@ -60,7 +60,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             || same.contains(&(a.store, a.document)) && same.contains(&(b.store, b.document))
             || are_told_apart(collection, pieces, [a, b])
             || [a, b].iter().any(|piece| is_of_record(collection, piece))
-            || pieces.share(a, b) < needed_share(a, b)
+            || pieces.share(a, b) < needed_share(pieces, a, b)
             // In a group that says the same, each memory is reported once.
             || !groups.join(likeness.a, likeness.b)
         {

@@ -1,5 +1,6 @@
 //! The fixes of findings, as one planned change.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Finding;
 use crate::core::change::{Change, ChangeVerb, PlannedFiles};
 use crate::core::disk::revision::Revision;
-use crate::core::memory::layout::index::{INDEX, with_line_for};
+use crate::core::memory::layout::index::{INDEX, with_lines_for};
 use crate::core::memory::layout::{FileView as _, IndexUpdate, Layout};
 use crate::core::memory::store::Store;
 use crate::core::text::header::replaced;
@@ -107,7 +108,10 @@ impl Fix {
     }
 
     /// Notes the revision of the text whose ranges it has; whether there is such a text.
-    pub(super) fn note_revision(&mut self, revision_of: impl Fn(&str) -> Option<Revision>) -> bool {
+    pub(super) fn note_revision(
+        &mut self,
+        revision_of: impl FnOnce(&str) -> Option<Revision>,
+    ) -> bool {
         let FixKind::Replace { path, revision, .. } = &mut self.kind else {
             return true;
         };
@@ -149,8 +153,8 @@ fn plan_store_fixes(
     moment: &Moment,
 ) -> Result<(Change, usize)> {
     let mut planned = PlannedFiles::new(store, moment);
-    let mut edits: Vec<PlannedText<'_>> = Vec::new();
-    let (mut deleted, mut listed) = (Vec::new(), Vec::new());
+    let mut edits: BTreeMap<&str, PlannedText> = BTreeMap::new();
+    let (mut deleted, mut listed) = (BTreeSet::new(), Vec::new());
     let (mut index, mut count) = (false, 0);
     for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
         match &fix.kind {
@@ -159,36 +163,27 @@ fn plan_store_fixes(
                 edits: more,
                 revision,
             } => {
-                let at = edits.iter().position(|known| known.path == path);
-                let at = at.unwrap_or_else(|| {
-                    edits.push(PlannedText {
-                        path,
-                        edits: Vec::new(),
-                        revision: *revision,
-                    });
-                    edits.len() - 1
+                let text = edits.entry(path).or_insert_with(|| PlannedText {
+                    edits: BTreeMap::new(),
+                    revision: *revision,
                 });
-                let known = &mut edits[at].edits;
-                let overlaps =
-                    |new: &(Range<usize>, String)| known.iter().any(|(old, _)| meet(old, &new.0));
-                if more.iter().any(overlaps) {
+                if more.iter().any(|(range, _)| text.meets(range)) {
                     continue;
                 }
-                known.extend(more.iter().cloned());
+                let more = more.iter().cloned();
+                let more = more.map(|(range, with)| (range.start, (range, with)));
+                text.edits.extend(more);
             }
-            FixKind::Delete { path } => deleted.push(path.as_str()),
+            FixKind::Delete { path } => {
+                deleted.insert(path.as_str());
+            }
             FixKind::List { path } => listed.push(path.as_str()),
             FixKind::Index => index = true,
         }
         count += 1;
     }
-    for PlannedText {
-        path,
-        mut edits,
-        revision,
-    } in edits
-    {
-        if deleted.contains(&path) {
+    for (path, PlannedText { edits, revision }) in edits {
+        if deleted.contains(path) {
             continue;
         }
         let file = writable(store, path)?;
@@ -200,7 +195,7 @@ fn plan_store_fixes(
                 "the file was changed meanwhile; look for findings again",
             ));
         }
-        edits.sort_by_key(|(range, _)| range.start);
+        let edits: TextEdits = edits.into_values().collect();
         let text = replaced(&text, &edits);
         planned.set(&file, Some(text.into_bytes()))?;
     }
@@ -210,13 +205,13 @@ fn plan_store_fixes(
     }
     listed.retain(|path| !deleted.contains(path));
     if !listed.is_empty() {
-        let mut text = planned.text(INDEX)?.unwrap_or_default();
+        let mut memories = Vec::new();
         for path in listed {
-            let memory = store
-                .text(path)?
-                .map(|text| store.rules().read(path, &text));
-            text = memory.map_or(text.clone(), |memory| with_line_for(&text, &memory));
+            let text = store.text(path)?;
+            memories.extend(text.map(|text| store.rules().read(path, &text)));
         }
+        let text = planned.text(INDEX)?.unwrap_or_default();
+        let text = with_lines_for(&text, &memories);
         planned.set(INDEX, Some(text.into_bytes()))?;
     }
     if index {
@@ -245,10 +240,20 @@ fn plan_store_fixes(
 }
 
 /// The replacements in one text.
-struct PlannedText<'f> {
-    path: &'f str,
-    edits: TextEdits,
+struct PlannedText {
+    /// Each by its start.
+    edits: BTreeMap<usize, (Range<usize>, String)>,
     revision: Option<Revision>,
+}
+
+impl PlannedText {
+    /// Whether a replacement of this range would overlap one of these.
+    fn meets(&self, range: &Range<usize>) -> bool {
+        let before = self.edits.range(..=range.start).next_back();
+        let after = self.edits.range(range.start..).next();
+        let mut near = before.into_iter().chain(after);
+        near.any(|(_, (known, _))| meet(known, range))
+    }
 }
 
 /// The same removal from the start of a line on, if there is one: two lines that begin alike can be

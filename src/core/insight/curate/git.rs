@@ -80,6 +80,9 @@ pub struct ProjectHistory {
     gone: HashMap<String, Vec<GonePath>>,
     /// The folders of which no file is left, by their last names.
     gone_folders: HashMap<String, Vec<GonePath>>,
+    /// The tracked files by their names in small letters, once one was looked for; `None` where
+    /// several have one.
+    by_name: OnceLock<HashMap<String, Option<usize>>>,
     /// The definitions that the newest commits removed, once they were looked for.
     lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
 }
@@ -131,6 +134,7 @@ impl ProjectHistory {
             changed: HashMap::new(),
             gone: HashMap::new(),
             gone_folders: HashMap::new(),
+            by_name: OnceLock::new(),
             lost: OnceLock::new(),
         }
     }
@@ -214,29 +218,28 @@ impl ProjectHistory {
         })
     }
 
-    /// Whether the name of a tracked file outside of a folder begins with these words, as
-    /// `adr-0022-reporting.md` with `ADR-0022`.
-    pub fn has_file_named(&self, words: &str, outside: &Path) -> bool {
-        let words = slug(words);
-        let others = self
-            .live
-            .iter()
-            .filter(|path| !Path::new(path).starts_with(outside));
-        others.into_iter().any(|path| {
-            let name = slug(file_name(path).split('.').next().unwrap_or_default());
-            let rest = name.strip_prefix(words.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
-        })
+    /// The names of the tracked files that are not in a folder.
+    pub fn names_outside(&self, folder: &Path) -> FileNames {
+        let others = self.live.iter();
+        let others = others.filter(|path| !Path::new(path).starts_with(folder));
+        let name = |path| slug(file_name(path).split('.').next().unwrap_or_default());
+        let mut names: Vec<String> = others.map(name).collect();
+        names.sort_unstable();
+        FileNames(names)
     }
 
     /// The only tracked file with this name, in capitals or not.
     pub fn only_file_named(&self, name: &str) -> Option<&str> {
-        let mut all = self.live.iter();
-        let mut named = all
-            .by_ref()
-            .filter(|path| file_name(path).eq_ignore_ascii_case(name));
-        let one = named.next()?;
-        named.next().is_none().then_some(one)
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = HashMap::new();
+            for (number, path) in self.live.iter().enumerate() {
+                let known = by_name.entry(file_name(path).to_ascii_lowercase());
+                known.and_modify(|one| *one = None).or_insert(Some(number));
+            }
+            by_name
+        });
+        let number = by_name.get(&name.to_ascii_lowercase()).copied().flatten()?;
+        self.live.iter().nth(number)
     }
 
     /// In how many folders the project had a file of this name that is gone.
@@ -280,28 +283,21 @@ impl ProjectHistory {
     /// the file and the number of the name.
     pub fn written_names(
         &self,
-        files: &HashSet<String>,
+        files: &BTreeSet<String>,
         names: &[&str],
     ) -> HashMap<(String, usize), usize> {
         let Some(git) = self.git.as_ref().filter(|_| !files.is_empty()) else {
             return HashMap::new();
         };
-        let files: Vec<&str> = files.iter().map(String::as_str).collect();
         let numbers: HashMap<&str, usize> = self
             .commits
             .iter()
             .enumerate()
             .map(|(number, commit)| (commit.hash.as_str(), number))
             .collect();
-        let mut all = HashMap::new();
-        for some in files.chunks(PATHS_OF_A_CALL) {
-            for (key, hash) in removed::written_names(git, &self.root, some, names) {
-                if let Some(number) = numbers.get(hash.as_str()) {
-                    all.insert(key, *number);
-                }
-            }
-        }
-        all
+        let written = removed::written_names(git, &self.root, files, names).into_iter();
+        let known = written.filter_map(|(key, hash)| Some((key, *numbers.get(hash.as_str())?)));
+        known.collect()
     }
 
     /// The newest path that the project had, has no longer, and that is or ends with `path`.
@@ -313,6 +309,24 @@ impl ProjectHistory {
             .chain(folders)
             .filter(|gone| ends_with_path(&gone.path, path))
             .min_by_key(|gone| gone.commit)
+    }
+}
+
+/// The names of files without their endings, sorted.
+#[derive(Debug)]
+pub struct FileNames(Vec<String>);
+
+impl FileNames {
+    /// Whether one begins with these words, as `adr-0022-reporting.md` with `ADR-0022`.
+    pub fn has_start(&self, words: &str) -> bool {
+        let words = slug(words);
+        let first_from = |start: &str| {
+            let at = self.0.partition_point(|name| name.as_str() < start);
+            self.0.get(at)
+        };
+        let longer = format!("{words}-");
+        first_from(&words) == Some(&words)
+            || first_from(&longer).is_some_and(|name| name.starts_with(&longer))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Memories that the person had to say again although the session had them in its context: they do
 //! not work as they are.
 
+use std::collections::HashMap;
+
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 
 pub(super) const RULE: Rule = Rule {
@@ -20,16 +22,18 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let Some(logs) = &collection.logs else {
         return;
     };
+    let all = logs.ledger.corrections.iter();
+    let certain = all.filter(|one| one.confidence >= CERTAIN);
+    let by_citation: HashMap<&str, _> = certain.map(|one| (&*one.citation, one)).collect();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in store.memories() {
             let path = &document.memory.path;
             let account = logs.ledger.account(store.store.id(), path, None);
             let corrected = account.map_or(&[][..], |account| &account.corrected);
-            let said = corrected.iter().filter_map(|citation| {
-                let mut all = logs.ledger.corrections.iter();
-                all.find(|one| one.citation == *citation && one.confidence >= CERTAIN)
-            });
-            let said: Vec<_> = said.collect();
+            let said = corrected.iter();
+            let said: Vec<_> = said
+                .filter_map(|citation| by_citation.get(&**citation))
+                .collect();
             if said.is_empty() {
                 continue;
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::fix::Fix;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::index::{INDEX, is_generated};
-use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::memory::layout::listing::{Bullet, bullets, whole_item};
 use crate::core::text::link::{LinkSyntax, resolve_target};
 
 pub(super) const RULE: Rule = Rule {
@@ -40,9 +40,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             let disagree = first.hook(text).trim() != bullet.hook(text).trim();
             // Which of two different lines is right is a decision of a person.
             let fix = (!disagree).then(|| {
-                let after = without_bullets(text, std::slice::from_ref(bullet));
+                let edit = (whole_item(text, bullet), String::new());
                 let words = format!("removes the second line of {file}");
-                Fix::rewrite(INDEX, (text, &after), words)
+                Fix::replace(INDEX, vec![edit], words)
             });
             let how = if disagree {
                 ", with different words"

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::broken_link::{Names, candidate, leads_nowhere};
+use super::broken_link::{Names, leads_nowhere};
 use super::fix::Fix;
 use super::{Collection, CuratedStore, Document, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::index::{INDEX, is_generated};
@@ -39,7 +39,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 && leads_nowhere(store, document, &names, link)
                 && seen.insert(link.target.to_string())
         });
-        let with_candidate = |link| (candidate(store, document, &link), link);
+        let with_candidate = |link| (names.candidate(store, document, &link), link);
         let (moved, dead): (Vec<_>, Vec<_>) = all
             .map(with_candidate)
             .partition(|(meant, _)| meant.is_some());
@@ -69,12 +69,12 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
             continue;
         }
-        let names: Vec<&str> = dead.iter().take(SHOWN).map(|link| &*link.target).collect();
+        let shown: Vec<&str> = dead.iter().take(SHOWN).map(|link| &*link.target).collect();
         let words = format!(
             "{} links of the index lead to memories that do not exist: {} and {} more",
             dead.len(),
-            names.join(", "),
-            dead.len() - names.len(),
+            shown.join(", "),
+            dead.len() - shown.len(),
         );
         // Where most are missing, they are rather kept elsewhere than gone.
         let fix = removal(store, document, &dead);
@@ -126,11 +126,14 @@ fn removal(store: &CuratedStore<'_>, document: &Document, dead: &[&Link<'_>]) ->
     };
     let is_dead = |bullet: &Bullet| {
         // A memory that a wiki link names may be yet to be written.
-        bullet.form == LinkSyntax::Inline
-            && was_there(&bullet.target)
-            && dead
-                .iter()
-                .any(|link| bullet.line.contains(&link.start) && bullet.target == *link.target)
+        bullet.form == LinkSyntax::Inline && was_there(&bullet.target) && {
+            let first = dead.partition_point(|link| link.start < bullet.line.start);
+            let mut here = dead[first..].iter();
+            let mut here = here
+                .by_ref()
+                .take_while(|link| link.start < bullet.line.end);
+            here.any(|link| bullet.target == *link.target)
+        }
     };
     let mut gone = bullets(&document.text);
     gone.retain(is_dead);

@@ -1,13 +1,12 @@
 //! Memories that cannot be reached from the index over links of any number of memories, and that it
 //! does not name otherwise: in code, or with a pattern such as `p6-*`…`p16-*`.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::index::{INDEX, NamedMemories, has_header, is_generated, is_list};
-use crate::core::memory::stem;
 use crate::core::text::link::{LinkSyntax, links, resolve_target};
 
 pub(super) const RULE: Rule = Rule {
@@ -26,15 +25,18 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         }
         let reached = reachable(store, index);
-        let named = NamedMemories::of(&index.text);
+        let paths = store.memories().map(|document| &*document.memory.path);
+        let left: Vec<&str> = paths.filter(|path| !reached.contains(path)).collect();
+        let named = NamedMemories::of(&index.text, &left);
         let count = store.memories().count();
+        let has_list = is_list(&index.text);
         for document in store.memories().filter(|d| has_header(&d.memory)) {
             let path = &document.memory.path;
             if reached.contains(path.as_str()) || named.has(path) {
                 continue;
             }
-            let fix = is_list(&index.text)
-                .then(|| Fix::list(path, format!("adds a line for {path} to the index")));
+            let fix =
+                has_list.then(|| Fix::list(path, format!("adds a line for {path} to the index")));
             let found = Found {
                 line: None,
                 subject: path.clone(),
@@ -52,13 +54,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 
 /// The memories that the index leads to, over the whole graph of links.
 fn reachable<'a>(store: &'a CuratedStore<'_>, index: &'a Document) -> HashSet<&'a str> {
-    let mut by_name: HashMap<&str, &Document> = HashMap::new();
-    for document in store.memories() {
-        let memory = &document.memory;
-        for name in [memory.path.as_str(), &memory.title, stem(&memory.path)] {
-            by_name.entry(name).or_insert(document);
-        }
-    }
+    let by_name = store.by_name();
     let mut reached: HashSet<&str> = HashSet::new();
     let mut open: VecDeque<&Document> = VecDeque::from([index]);
     while let Some(document) = open.pop_front() {

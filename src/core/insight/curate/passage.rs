@@ -1,7 +1,7 @@
 //! What two texts share: their words weighted by rarity, and the pairs of words that are rare in
 //! the whole collection. Used to find duplicates without comparing every text with every other.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::CuratedStore;
@@ -20,19 +20,10 @@ pub(super) struct Piece {
     /// Its range in the document's text.
     pub(super) range: Range<usize>,
     pub(super) is_instruction: bool,
-    /// The words of its name and description with their weights, sorted by word.
-    head: Vec<(u32, f64)>,
+    /// The words of its name and description, as numbers.
+    head: Vec<u32>,
     /// All its words, likewise.
-    all: Vec<(u32, f64)>,
-    /// Every two words that follow each other, as one number, sorted.
-    pairs: Vec<u64>,
-}
-
-impl Piece {
-    /// How much the names and descriptions of two pieces have in common, from 0 to 1.
-    pub(super) fn head_likeness(&self, other: &Self) -> f64 {
-        cosine(&self.head, &other.head)
-    }
+    words: Vec<u32>,
 }
 
 /// Two pieces and how much they have in common.
@@ -43,14 +34,12 @@ pub(super) struct Likeness {
     pub(super) score: f64,
 }
 
-/// The pieces of a collection, weighted, and which of them are alike.
+/// The pieces of a collection, and which of them are alike.
 #[derive(Debug)]
 pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
     /// The pairs of pieces that share rare pairs of words, best first.
     pub(super) alike: Vec<Likeness>,
-    /// In how many memories each rare pair of words occurs that two pieces share.
-    frequency: HashMap<u64, u32>,
     /// The number of pieces of memories, or [`SMALLEST`] if that is more.
     size: f64,
     /// How rare each word is.
@@ -66,20 +55,13 @@ const ENOUGH_PAIRS: usize = 3;
 /// A small collection is weighted as one of this size.
 const SMALLEST: usize = 64;
 
-/// A piece before its words are weighted.
-struct RawPiece {
-    store: usize,
-    document: usize,
-    range: Range<usize>,
-    is_instruction: bool,
-    words: Vec<u32>,
-    head: Vec<u32>,
-}
+/// How many pairs of words are held at once.
+const MOST_PAIRS: usize = 2_000_000;
 
 impl Pieces {
     pub(super) fn of(stores: &[CuratedStore<'_>]) -> Self {
         let mut known: HashMap<String, u32> = HashMap::new();
-        let mut raw: Vec<RawPiece> = Vec::new();
+        let mut all: Vec<Piece> = Vec::new();
         for (store, curated) in stores.iter().enumerate() {
             let layout = curated.store.layout();
             let is_entries = layout == Layout::Entries;
@@ -104,7 +86,7 @@ impl Pieces {
                     } else {
                         text.to_owned()
                     };
-                    raw.push(RawPiece {
+                    all.push(Piece {
                         store,
                         document: number,
                         range,
@@ -115,14 +97,14 @@ impl Pieces {
                 }
             }
         }
-        Self::weighted(raw, known.len())
+        Self::weighted(all, known.len())
     }
 
-    fn weighted(raw: Vec<RawPiece>, words: usize) -> Self {
+    fn weighted(all: Vec<Piece>, words: usize) -> Self {
         // Only memories count: instruction files are often copies of each other.
         let mut in_pieces: Vec<u32> = vec![0; words];
         let mut distinct: Vec<u32> = Vec::new();
-        for piece in raw.iter().filter(|piece| !piece.is_instruction) {
+        for piece in all.iter().filter(|piece| !piece.is_instruction) {
             distinct.clone_from(&piece.words);
             distinct.sort_unstable();
             distinct.dedup();
@@ -130,63 +112,50 @@ impl Pieces {
                 in_pieces[*word as usize] += 1;
             }
         }
-        let memories = raw.iter().filter(|piece| !piece.is_instruction).count();
+        let memories = all.iter().filter(|piece| !piece.is_instruction).count();
         let size = memories.max(SMALLEST) as f64;
         let rarity = |count: &u32| (1.0 + size / f64::from((*count).max(1))).ln();
-        let rarity: Vec<f64> = in_pieces.iter().map(rarity).collect();
-        let weigh = |mut words: Vec<u32>| {
-            words.sort_unstable();
-            let weight = |same: &[u32]| {
-                let word = same[0];
-                (
-                    word,
-                    (1.0 + (same.len() as f64).ln()) * rarity[word as usize],
-                )
-            };
-            let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
-            let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
-            weights.iter_mut().for_each(|(_, w)| *w /= length);
-            weights
-        };
-        let all = raw.into_iter().map(|raw| Piece {
-            store: raw.store,
-            document: raw.document,
-            range: raw.range,
-            is_instruction: raw.is_instruction,
-            pairs: pairs(&raw.words),
-            head: weigh(raw.head),
-            all: weigh(raw.words),
-        });
         let mut pieces = Self {
-            all: all.collect(),
+            all,
             alike: Vec::new(),
-            frequency: HashMap::new(),
             size,
-            rarity: Vec::new(),
+            rarity: in_pieces.iter().map(rarity).collect(),
         };
-        pieces.rarity = rarity;
         pieces.alike = pieces.likenesses();
         pieces
     }
 
     /// Finds the rare pairs of words that pieces share, and the pieces that share enough of them.
-    fn likenesses(&mut self) -> Vec<Likeness> {
-        let pieces = self.all.iter().enumerate();
-        let mut holders: Vec<(u64, usize)> = pieces
-            .flat_map(|(number, piece)| piece.pairs.iter().map(move |pair| (*pair, number)))
-            .collect();
-        holders.sort_unstable();
-        let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-        for same in holders.chunk_by(|a, b| a.0 == b.0) {
-            let is_memory = |(_, piece): &&(u64, usize)| !self.all[*piece].is_instruction;
-            let count = same.iter().filter(is_memory).count();
-            if same.len() < 2 || count == 0 || count > RARE as usize {
-                continue;
+    fn likenesses(&self) -> Vec<Likeness> {
+        let mut shared: HashMap<(u32, u32), usize> = HashMap::new();
+        // In how many memories each rare pair of words occurs that two pieces share.
+        let mut frequency: HashMap<u64, u32> = HashMap::new();
+        let all: usize = self.all.iter().map(|piece| piece.words.len()).sum();
+        // Part by part: the pairs of a hundred thousand memories do not fit in memory at once.
+        let parts = (all / MOST_PAIRS + 1) as u64;
+        for part in 0..parts {
+            let mut holders: Vec<(u64, u32)> = Vec::new();
+            for (number, piece) in (0..).zip(&self.all) {
+                let pairs = pairs(&piece.words).into_iter();
+                let here = pairs.filter(|pair| pair % parts == part);
+                holders.extend(here.map(|pair| (pair, number)));
             }
-            self.frequency.insert(same[0].0, count as u32);
-            for (at, (_, a)) in same.iter().enumerate() {
-                for (_, b) in &same[at + 1..] {
-                    *shared.entry((*a, *b)).or_default() += 1;
+            holders.sort_unstable();
+            for same in holders.chunk_by(|a, b| a.0 == b.0) {
+                let is_memory =
+                    |(_, piece): &&(u64, u32)| !self.all[*piece as usize].is_instruction;
+                let memories = same.iter().filter(is_memory);
+                let count = memories.clone().count();
+                if same.len() < 2 || count == 0 || count > RARE as usize {
+                    continue;
+                }
+                frequency.insert(same[0].0, count as u32);
+                // Two instructions are not compared, and there may be thousands of them.
+                for (_, a) in memories {
+                    let others = same.iter();
+                    for (_, b) in others.filter(|b| !is_memory(b) || b.1 > *a) {
+                        *shared.entry((*a.min(b), *a.max(b))).or_default() += 1;
+                    }
                 }
             }
         }
@@ -194,9 +163,9 @@ impl Pieces {
             .into_iter()
             .filter(|(_, count)| *count >= ENOUGH_PAIRS)
             .map(|((a, b), _)| Likeness {
-                a,
-                b,
-                score: self.score(a, b),
+                a: a as usize,
+                b: b as usize,
+                score: self.score([a, b].map(|piece| &self.all[piece as usize]), &frequency),
             })
             .collect();
         found.sort_by(|x, y| {
@@ -206,39 +175,58 @@ impl Pieces {
         found
     }
 
+    /// The different words with their weights, sorted by word.
+    fn weighed(&self, words: &[u32]) -> Vec<(u32, f64)> {
+        let mut words = words.to_vec();
+        words.sort_unstable();
+        let weight = |same: &[u32]| {
+            let count = 1.0 + (same.len() as f64).ln();
+            (same[0], count * self.rarity[same[0] as usize])
+        };
+        let mut weights: Vec<(u32, f64)> = words.chunk_by(|a, b| a == b).map(weight).collect();
+        let length: f64 = weights.iter().map(|(_, w)| w * w).sum::<f64>().sqrt();
+        weights.iter_mut().for_each(|(_, w)| *w /= length);
+        weights
+    }
+
+    /// How much the names and descriptions of two pieces have in common, from 0 to 1.
+    pub(super) fn head_likeness(&self, a: &Piece, b: &Piece) -> f64 {
+        cosine(&self.weighed(&a.head), &self.weighed(&b.head))
+    }
+
     /// How much of the words of the shorter of two pieces, or of the one that is no instruction, the
     /// other one has, each weighted by its rarity.
     pub(super) fn share(&self, a: &Piece, b: &Piece) -> f64 {
-        let size = |piece: &Piece| (piece.is_instruction, piece.all.len());
-        let (short, long) = if size(a) <= size(b) {
-            (&a.all, &b.all)
+        let distinct = |piece: &Piece| piece.words.iter().copied().collect::<BTreeSet<u32>>();
+        let (of_a, of_b) = (distinct(a), distinct(b));
+        let is_shorter = (a.is_instruction, of_a.len()) <= (b.is_instruction, of_b.len());
+        let (short, long) = if is_shorter {
+            (&of_a, &of_b)
         } else {
-            (&b.all, &a.all)
+            (&of_b, &of_a)
         };
-        let rarity = |word: u32| self.rarity[word as usize];
-        let whole: f64 = short.iter().map(|(word, _)| rarity(*word)).sum();
-        let is_shared = |word: u32| long.binary_search_by_key(&word, |(word, _)| *word).is_ok();
-        let shared = short.iter().filter(|(word, _)| is_shared(*word));
-        shared.map(|(word, _)| rarity(*word)).sum::<f64>() / whole.max(f64::MIN_POSITIVE)
+        let rarity = |word: &u32| self.rarity[*word as usize];
+        let whole: f64 = short.iter().map(rarity).sum();
+        let shared = short.iter().filter(|word| long.contains(word));
+        shared.map(rarity).sum::<f64>() / whole.max(f64::MIN_POSITIVE)
     }
 
     /// How alike two pieces are: 0 for nothing in common, above 1 for nearly the same.
-    fn score(&self, a: usize, b: usize) -> f64 {
-        let (a, b) = (&self.all[a], &self.all[b]);
-        let both = a
-            .pairs
-            .iter()
-            .filter(|pair| b.pairs.binary_search(pair).is_ok());
+    fn score(&self, [a, b]: [&Piece; 2], frequency: &HashMap<u64, u32>) -> f64 {
+        let (pairs_a, pairs_b) = (pairs(&a.words), pairs(&b.words));
+        let both = pairs_a.iter();
+        let both = both.filter(|pair| pairs_b.binary_search(pair).is_ok());
         let rare = both.filter_map(|pair| {
-            let count = *self.frequency.get(pair)?;
+            let count = *frequency.get(pair)?;
             Some((1.0 + self.size / f64::from(count)).ln())
         });
         let rare: f64 = rare.sum();
-        let lengths = (a.pairs.len() as f64 * b.pairs.len() as f64)
+        let lengths = (pairs_a.len() as f64 * pairs_b.len() as f64)
             .sqrt()
             .max(1.0);
         let scale = REFERENCE.ln() / (1.0 + self.size).ln();
-        cosine(&a.all, &b.all) + 0.4 * a.head_likeness(b) + 0.5 * scale * rare / lengths
+        let all = cosine(&self.weighed(&a.words), &self.weighed(&b.words));
+        all + 0.4 * self.head_likeness(a, b) + 0.5 * scale * rare / lengths
     }
 }
 

@@ -131,6 +131,7 @@ pub fn findings(
         .filter_map(|store| store.project_root.as_ref())
         .collect();
     let findings = check(&collection, request.only);
+    notes.extend(collection.left_out());
     // Rules ask git, too.
     let late: Vec<String> = roots
         .into_iter()

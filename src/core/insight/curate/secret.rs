@@ -1,5 +1,6 @@
 //! Secrets, and addresses with credentials. They are shown masked.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
@@ -14,11 +15,14 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
+        let examples = LazyCell::new(|| examples(store));
         for document in &store.documents {
             let all = secret::find(&document.text).into_iter();
             let real = all.filter(|found| {
                 let value = &document.text[found.span.clone()];
-                !is_default(&document.text, &found.span) && !is_example(store, value)
+                !is_default(&document.text, &found.span)
+                    && !is_placeholder(value)
+                    && !examples.contains(value)
             });
             for (count, found) in real.enumerate() {
                 let line = document.line_at(found.span.start);
@@ -47,15 +51,21 @@ pub(super) fn has_secret(text: &str) -> bool {
     all.any(|found| !is_default(text, &found.span) && !is_placeholder(&text[found.span.clone()]))
 }
 
-/// Whether a value is one to be changed, or stands in an example that the project tracks.
-fn is_example(store: &CuratedStore<'_>, value: &str) -> bool {
-    is_placeholder(value)
-        || store.project.as_ref().is_some_and(|project| {
-            project.examples().any(|path| {
-                let text = project.text_of(path, LARGEST_EXAMPLE);
-                text.is_some_and(|text| text.contains(value))
-            })
-        })
+/// The texts of the examples that the project of a store tracks.
+fn examples(store: &CuratedStore<'_>) -> String {
+    let mut all = String::new();
+    let Some(project) = &store.project else {
+        return all;
+    };
+    for path in project.examples() {
+        if let Some(left) = LARGEST_EXAMPLES.checked_sub(all.len() as u64)
+            && let Some(text) = project.text_of(path, left)
+        {
+            all.push_str(&text);
+            all.push('\n');
+        }
+    }
+    all
 }
 
 /// Whether a value is one to be changed.
@@ -64,8 +74,8 @@ fn is_placeholder(value: &str) -> bool {
     bare.to_lowercase().starts_with("changeme")
 }
 
-/// The largest example that is read.
-const LARGEST_EXAMPLE: u64 = 256 << 10;
+/// How many bytes of examples are read.
+const LARGEST_EXAMPLES: u64 = 256 << 10;
 
 /// Whether a password in an address is the default of a server on this machine, which is no
 /// secret: the name of the user, or a word such as `guest`.

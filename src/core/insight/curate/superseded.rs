@@ -1,7 +1,8 @@
 //! Memories about which a newer memory, a commit or the calendar says otherwise.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
+use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
@@ -10,13 +11,13 @@ use super::claim::{is_past, is_record};
 use super::count::{CountedFiles, by_file};
 use super::document::Document;
 use super::duplicate::reference;
+use super::git::ProjectHistory;
 use super::supersession::{
     DateKind, DatedStatement, Renaming, Stated, dated, mentions, renaming_of_commit, renamings,
     stated, written,
 };
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
-use crate::core::memory::stem;
-use crate::core::text::link::{LinkSyntax, links, resolve_target};
+use crate::core::text::link::{Link, LinkSyntax, links, resolve_target};
 
 pub(super) const RULE: Rule = Rule {
     id: "superseded",
@@ -27,10 +28,16 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     let mut files = CountedFiles::default();
+    let names: Vec<_> = collection
+        .stores
+        .iter()
+        .map(CuratedStore::by_name)
+        .collect();
+    let mut commits = CommitsSince::default();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
-            by_statement(collection, report, number, document);
-            by_date(collection, report, number, document);
+            by_statement(collection, report, &names, (number, document));
+            by_date(collection, report, (number, document), &mut commits);
             by_file(collection, report, number, document, &mut files);
         }
     }
@@ -41,8 +48,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 fn by_statement(
     collection: &Collection<'_>,
     report: &mut Report<'_>,
-    number: usize,
-    document: &Document,
+    names: &[HashMap<&str, &Document>],
+    (number, document): (usize, &Document),
 ) {
     let store = &collection.stores[number];
     for link in links(&document.text) {
@@ -53,7 +60,8 @@ fn by_statement(
         let Some(stated) = stated(document, &range) else {
             continue;
         };
-        let Some((other_number, other)) = linked(collection, number, document, &link) else {
+        let Some((other_number, other)) = linked(collection, names, (number, document), &link)
+        else {
             continue;
         };
         if std::ptr::eq(other, document) || document.is_index() {
@@ -82,32 +90,21 @@ fn by_statement(
 
 /// The memory that a link means, in its own store or in one of the same project.
 fn linked<'a>(
-    collection: &'a Collection<'_>,
-    number: usize,
-    document: &Document,
-    link: &crate::core::text::link::Link<'_>,
+    collection: &Collection<'_>,
+    names: &[HashMap<&str, &'a Document>],
+    (number, document): (usize, &Document),
+    link: &Link<'_>,
 ) -> Option<(usize, &'a Document)> {
     let here = &collection.stores[number];
-    let file = here.store.rules().file_of(&document.memory.path);
+    if link.form == LinkSyntax::Inline {
+        let file = here.store.rules().file_of(&document.memory.path);
+        let path = resolve_target(&file, &link.target)?;
+        let found = names[number].get(&*path)?;
+        return (found.memory.path == path).then_some((number, *found));
+    }
     let stores = collection.stores.iter().enumerate();
     let mut near = stores.filter(|(other, store)| *other == number || same_project(here, store));
-    near.find_map(|(other, store)| {
-        let mut documents = store.memories();
-        let found = documents.find(|document| {
-            let memory = &document.memory;
-            match link.form {
-                LinkSyntax::Wiki => {
-                    link.target == memory.title || link.target == stem(&memory.path)
-                }
-                LinkSyntax::Inline => {
-                    other == number
-                        && resolve_target(&file, &link.target).as_deref()
-                            == Some(memory.path.as_str())
-                }
-            }
-        });
-        Some((other, found?))
-    })
+    near.find_map(|(other, _)| Some((other, *names[other].get(&*link.target)?)))
 }
 
 fn same_project(a: &CuratedStore<'_>, b: &CuratedStore<'_>) -> bool {
@@ -115,15 +112,16 @@ fn same_project(a: &CuratedStore<'_>, b: &CuratedStore<'_>) -> bool {
 }
 
 /// Reports statements of a memory whose own date has passed.
-fn by_date(
-    collection: &Collection<'_>,
+fn by_date<'a>(
+    collection: &'a Collection<'_>,
     report: &mut Report<'_>,
-    number: usize,
-    document: &Document,
+    (number, document): (usize, &Document),
+    commits: &mut CommitsSince<'a>,
 ) {
     let store = &collection.stores[number];
     for statement in dated(document) {
-        let Some((subject, message, mut evidence)) = outdated(collection, store, &statement) else {
+        let outdated = outdated(collection, store, &statement, commits);
+        let Some((subject, message, mut evidence)) = outdated else {
             continue;
         };
         let is_past = || match statement.kind {
@@ -149,11 +147,26 @@ fn by_date(
     }
 }
 
+/// How many commits each project has after each date.
+#[derive(Default)]
+struct CommitsSince<'a>(HashMap<(&'a Path, Date), usize>);
+
+impl<'a> CommitsSince<'a> {
+    fn count(&mut self, project: &'a ProjectHistory, date: Date) -> usize {
+        *self.0.entry((&project.root, date)).or_insert_with(|| {
+            let since = date.to_string();
+            let commits = project.commits().iter();
+            commits.take_while(|commit| commit.date > since).count()
+        })
+    }
+}
+
 /// What is wrong with a dated statement today, if something is.
-fn outdated(
+fn outdated<'a>(
     collection: &Collection<'_>,
-    store: &CuratedStore<'_>,
+    store: &'a CuratedStore<'_>,
     statement: &DatedStatement,
+    commits: &mut CommitsSince<'a>,
 ) -> Option<(String, String, Vec<Evidence>)> {
     let date = statement.date;
     let days = (collection.today - date).get_days();
@@ -171,16 +184,11 @@ fn outdated(
         )),
         DateKind::AsOf if is_old => {
             let project = store.project.as_ref()?;
-            let since = date.to_string();
-            let commits = project.commits().iter();
-            let newer: Vec<_> = commits.take_while(|commit| commit.date > since).collect();
-            let newest = newer.first()?;
+            let newer = commits.count(project, date);
+            let newest = project.commits().first().filter(|_| newer > 0)?;
             Some((
                 format!("as of {date}"),
-                format!(
-                    "says what was so on {date}, {days} days and {} commits ago",
-                    newer.len()
-                ),
+                format!("says what was so on {date}, {days} days and {newer} commits ago"),
                 vec![Evidence {
                     text: newest.subject.clone(),
                     commit: Some(newest.to_string()),
@@ -209,7 +217,7 @@ enum Source<'a> {
 /// Reports memories that use a name which has been changed since.
 fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
     let mut all: Vec<StatedRenaming<'_>> = Vec::new();
-    let mut projects: Vec<&std::path::Path> = Vec::new();
+    let mut projects: Vec<&Path> = Vec::new();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in store.memories() {
             let date = written(document, collection.today);
@@ -242,17 +250,26 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
-    let all = once_each(collection, all);
-    let names = all.iter().map(|stated| &stated.renaming.old);
-    let Ok(names) = AhoCorasick::new(names) else {
+    let by_old = by_old_name(collection, all);
+    let Ok(names) = AhoCorasick::new(by_old.keys()) else {
         return;
     };
+    let by_old: Vec<&Vec<StatedRenaming<'_>>> = by_old.values().collect();
     for (number, store) in collection.stores.iter().enumerate() {
         for document in store.memories() {
             let named = names.find_overlapping_iter(&document.text);
             let named: BTreeSet<usize> = named.map(|name| name.pattern().as_usize()).collect();
-            for stated in named.iter().map(|at| &all[*at]) {
-                if let Some(found) = old_name(collection, stated, number, document) {
+            if named.is_empty() {
+                continue;
+            }
+            let using = Using {
+                number,
+                document,
+                date: written(document, collection.today),
+                own: renamings(document),
+            };
+            for stated in named.iter().take(MOST_NAMES).flat_map(|at| by_old[*at]) {
+                if let Some(found) = old_name(collection, stated, &using) {
                     report.add(number, &document.memory.path, found);
                 }
             }
@@ -260,37 +277,52 @@ fn by_renaming(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The renamings of each project, each as its newest statement says it.
-fn once_each<'a>(
+/// How many old names of one memory are looked at, and how many statements about one name.
+const MOST_NAMES: usize = 100;
+const MOST_STATEMENTS: usize = 8;
+
+/// The renamings by the old names, the newest statement first; the same of one project once.
+fn by_old_name<'a>(
     collection: &Collection<'_>,
     mut all: Vec<StatedRenaming<'a>>,
-) -> Vec<StatedRenaming<'a>> {
+) -> BTreeMap<String, Vec<StatedRenaming<'a>>> {
     all.sort_by_key(|stated| std::cmp::Reverse(stated.date));
-    let mut kept: Vec<StatedRenaming<'a>> = Vec::new();
+    let mut by_old: BTreeMap<String, Vec<StatedRenaming<'a>>> = BTreeMap::new();
     for stated in all {
+        let known = by_old.entry(stated.renaming.old.clone()).or_default();
         let is_same = |known: &StatedRenaming<'_>| {
             let stores = [&known.by, &stated.by].map(|by| match by {
                 Source::Memory(store, _) | Source::Commit(store, _) => *store,
             });
             let [a, b] = stores.map(|store| &collection.stores[store]);
-            known.renaming.old == stated.renaming.old
-                && known.renaming.new == stated.renaming.new
+            known.renaming.new == stated.renaming.new
                 && (stores[0] == stores[1] || same_project(a, b))
         };
-        if !kept.iter().any(is_same) {
-            kept.push(stated);
+        if known.len() < MOST_STATEMENTS && !known.iter().any(is_same) {
+            known.push(stated);
         }
     }
-    kept
+    by_old
+}
+
+/// A memory that has the old name of a renaming.
+struct Using<'a> {
+    /// The number of its store.
+    number: usize,
+    document: &'a Document,
+    /// When it was written.
+    date: Option<Date>,
+    /// The renamings that it states itself.
+    own: Vec<Renaming>,
 }
 
 /// The finding that a memory uses the old name of a renaming, if it does.
 fn old_name(
     collection: &Collection<'_>,
     stated: &StatedRenaming<'_>,
-    number: usize,
-    document: &Document,
+    using: &Using<'_>,
 ) -> Option<Found> {
+    let (number, document) = (using.number, using.document);
     let store = &collection.stores[number];
     let Renaming { old, new, range } = &stated.renaming;
     let from = match stated.by {
@@ -309,14 +341,13 @@ fn old_name(
     {
         return None;
     }
-    let is_later = written(document, collection.today) > stated.date;
+    let is_later = using.date > stated.date;
     let uses = mentions(&document.text, old);
     if uses.is_empty() || is_later && stated.date.is_some() {
         return None;
     }
     let knows_new = !mentions(&document.text, new).is_empty();
-    let own = renamings(document);
-    if knows_new && (uses.len() < 2 || own.iter().any(|own| own.old == *old)) {
+    if knows_new && (uses.len() < 2 || using.own.iter().any(|own| own.old == *old)) {
         return None;
     }
     let unaware = uses.iter().filter(|range| {

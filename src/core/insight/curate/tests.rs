@@ -352,6 +352,53 @@ fn many_dead_links_of_an_index_are_one_finding_and_stay_if_most_memories_are_els
     assert!(found.len() == 1 && found[0].fix.is_none(), "{found:?}");
 }
 
+#[test]
+fn more_findings_than_anybody_reads_are_left_out_and_told() {
+    let links: String = (0..10_020).map(|n| format!("[[none {n}]]\n")).collect();
+    let fixture = Fixture::new(&[("a.md", &memory("a", &links))]);
+    fixture.with(|collection| {
+        let found = check(collection, &["broken-link".to_owned()]);
+        assert_eq!(found.len(), 10_000);
+        let told = collection.left_out();
+        assert!(
+            told.len() == 1 && told[0].starts_with("broken-link: 20 more"),
+            "{told:?}"
+        );
+    });
+}
+
+#[test]
+fn evidence_shows_the_beginning_of_a_line_of_any_length() {
+    let line = format!("see [[nothing]] {}", "word ".repeat(100_000));
+    let fixture = Fixture::new(&[("a.md", &memory("a", &line))]);
+    let found = fixture.findings("broken-link");
+    let text = &found[0].evidence[0].text;
+    assert!(text.starts_with("see [[nothing]]") && text.ends_with('…'));
+    assert!(text.len() < 5_000, "{}", text.len());
+}
+
+#[test]
+fn of_many_new_names_of_one_thing_some_are_told() {
+    let said = |n: usize| {
+        memory(
+            &format!("m{n}"),
+            &format!("We renamed old_thing to new_thing_{n}."),
+        )
+    };
+    let mut files: Vec<(String, String)> = (0..20).map(|n| (format!("m{n}.md"), said(n))).collect();
+    files.push((
+        "use.md".into(),
+        memory("use", "Call `old_thing` before a release."),
+    ));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let found = Fixture::new(&files).findings("superseded");
+    let of_use = found.iter().filter(|finding| finding.path == "use.md");
+    assert!((1..=8).contains(&of_use.count()), "{found:?}");
+}
+
 /// Returns what the links of a store lead to in vain.
 pub(crate) fn broken_links(store: &crate::core::memory::store::Store) -> Vec<String> {
     let rules = ["broken-link", "index-dangling"];

@@ -3,6 +3,7 @@
 //! They are lines of `waivers.jsonl` in tome's data directory. A waiver names the evidence that
 //! the person saw; with other evidence the finding is open again.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -48,12 +49,12 @@ pub fn read(data: &Path) -> Result<Vec<Waiver>> {
 
 /// Marks the findings that are waived with the same evidence.
 pub fn apply(findings: &mut [Finding], waivers: &[Waiver]) {
+    let by_finding = waivers.iter().map(|waiver| (&*waiver.finding, waiver));
+    let last: HashMap<&str, &Waiver> = by_finding.collect();
     for finding in findings {
-        let of_this = |waiver: &&Waiver| waiver.finding == finding.id;
-        let last = waivers.iter().rev().find(of_this);
         let holds =
-            |waiver: &&Waiver| !waiver.revoked && waiver.evidence == finding.evidence_hash();
-        finding.waived = last.filter(holds).cloned();
+            |waiver: &&&Waiver| !waiver.revoked && waiver.evidence == finding.evidence_hash();
+        finding.waived = last.get(&*finding.id).filter(holds).copied().cloned();
     }
 }
 

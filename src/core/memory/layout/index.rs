@@ -29,7 +29,7 @@ use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
     NamedMemories, generate_index, is_generated, is_line_made, is_list, with_former_line,
-    with_line_for,
+    with_lines_for,
 };
 use page::{regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;

@@ -242,16 +242,14 @@ fn starts_bullet(line: &str) -> bool {
 
 /// `text` without the given bullets, which are sorted, and their continuation lines.
 pub fn without_bullets(text: &str, gone: &[Bullet]) -> String {
-    let cuts: Vec<(Range<usize>, String)> = gone
-        .iter()
-        .map(|bullet| {
-            (
-                bullet.line.start..end_of_continuation(text, bullet),
-                String::new(),
-            )
-        })
-        .collect();
-    replaced(text, &cuts)
+    let cuts = gone.iter();
+    let cuts = cuts.map(|bullet| (whole_item(text, bullet), String::new()));
+    replaced(text, &cuts.collect::<Vec<_>>())
+}
+
+/// The lines of a bullet and its continuation.
+pub fn whole_item(text: &str, bullet: &Bullet) -> Range<usize> {
+    bullet.line.start..end_of_continuation(text, bullet)
 }
 
 /// Where a link of a list leads.
@@ -286,10 +284,7 @@ pub fn without_dead(text: &str, leads: impl Fn(&Link<'_>) -> LinkDestination) ->
             bullet(inside, content, &line, &all[0]).filter(|_| led[0] == LinkDestination::Missing);
         match about {
             Some(bullet) if !led.contains(&LinkDestination::Existing) => {
-                edits.push((
-                    bullet.line.start..end_of_continuation(text, &bullet),
-                    String::new(),
-                ));
+                edits.push((whole_item(text, &bullet), String::new()));
             }
             _ if all.len() > 1 => {
                 let cut = unlinked(inside, &all, |at| led[at] == LinkDestination::Missing);

@@ -76,7 +76,7 @@ impl Store {
             Err(error) => {
                 let mut memory = Memory::bare(&self.rules().reference_of(&file.path), file.size);
                 memory.kind = self.rules().kind(&file.path);
-                memory.problem = Some(error.to_string());
+                memory.problem = Some(error.reason());
                 (memory, String::new())
             }
         };

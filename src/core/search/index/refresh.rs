@@ -61,11 +61,19 @@ pub(super) fn refresh(
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
+    let started = Instant::now();
     // A log that cannot be read is not an error here, so any error is the cache's.
     let why = match refresh_cache(cache, logs, options, progress) {
         Ok(corpus) => return Ok(corpus),
         Err(why) => why,
     };
+    let is_held_up =
+        matches!(&why, Error::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock);
+    let in_time = InTime {
+        until: started + WAIT_AND_READ,
+        progress,
+    };
+    let progress = if is_held_up { &in_time } else { progress };
     let build = Build {
         cache,
         index: in_memory(cache)?,
@@ -75,7 +83,40 @@ pub(super) fn refresh(
     };
     let table = Table::default();
     let plan = Plan::new(&table, logs, options.results);
-    build.corpus(build.run(table, &plan, progress)?, Some(why))
+    let mut built = build.run(table, &plan, progress)?;
+    if is_held_up && in_time.is_over() && built.left > 0 {
+        // Who asks again waits as long again.
+        let left = std::mem::take(&mut built.left);
+        built
+            .notes
+            .push(format!("{left} logs were not read in time"));
+    }
+    Ok(Corpus {
+        is_held_up,
+        ..build.corpus(built, Some(why))?
+    })
+}
+
+/// Ends a build in time, whatever its caller allows.
+struct InTime<'a> {
+    until: Instant,
+    progress: &'a dyn Progress,
+}
+
+impl InTime<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+}
+
+impl Progress for InTime<'_> {
+    fn advance(&self, tally: BuildProgress) {
+        self.progress.advance(tally);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_over() || self.progress.is_cancelled()
+    }
 }
 
 /// Updates the cache.
@@ -94,7 +135,19 @@ fn refresh_cache(
         private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
         return match lock(cache, SHORT_WAIT)? {
             Some(lock) => build_cache(cache, lock, logs, options, progress),
-            None => Ok(last.with_rows(plan.listed)),
+            None => {
+                let old = plan.read.len();
+                let note = format!(
+                    "{}: another tome reads the logs, or was stopped meanwhile; {old} logs are \
+                     searched as they were read last",
+                    cache.display()
+                );
+                Ok(Corpus {
+                    is_held_up: true,
+                    notes: (old > 0).then_some(note).into_iter().collect(),
+                    ..last.with_rows(plan.listed)
+                })
+            }
         };
     }
     private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
@@ -121,6 +174,8 @@ fn refresh_cache(
 const SHORT_WAIT: Duration = Duration::from_millis(300);
 /// The same if there is none.
 const LONG_WAIT: Duration = Duration::from_secs(4);
+/// How long waiting for it takes together with reading the logs without it.
+const WAIT_AND_READ: Duration = Duration::from_secs(8);
 
 /// Updates the cache under its lock.
 fn build_cache(

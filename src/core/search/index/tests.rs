@@ -698,7 +698,7 @@ fn a_commit_that_cannot_be_written_costs_no_words() {
 }
 
 #[test]
-fn while_another_builds_the_last_corpus_is_taken() {
+fn while_another_builds_the_last_corpus_is_taken_and_it_is_told() {
     let mut home = TestCache::new();
     let old = home.change("a.jsonl", |bytes| *bytes = prompt("old").into_bytes());
     home.refresh(&[old]);
@@ -708,8 +708,44 @@ fn while_another_builds_the_last_corpus_is_taken() {
     let logs = [new];
     let corpus = home.refresh(&logs);
     assert_eq!(messages_of(&corpus, 0, Part::Words).len(), 1);
+    let told = corpus.problems().concat();
+    assert!(told.contains("1 logs are searched as they were"), "{told}");
     drop(lock);
-    assert_right(&home.refresh(&logs), &logs);
+    let corpus = home.refresh(&logs);
+    assert_right(&corpus, &logs);
+    assert_eq!(corpus.problems(), Vec::<String>::new());
+}
+
+/// A machine on which each log takes a while.
+struct Slow;
+
+impl Progress for Slow {
+    fn advance(&self, _: BuildProgress) {
+        std::thread::sleep(Duration::from_millis(700));
+    }
+}
+
+#[test]
+fn who_waited_for_another_in_vain_reads_for_a_while_and_tells_what_is_left() {
+    let mut home = TestCache::new();
+    let logs: Vec<LogFile> = (0..12)
+        .map(|number| {
+            home.change(&format!("{number}.jsonl"), |b| {
+                *b = prompt("x").into_bytes()
+            })
+        })
+        .collect();
+    fs::create_dir(home.cache()).expect("a folder");
+    let lock = fs::File::create(home.cache().join("lock")).expect("it can be opened");
+    lock.lock().expect("it is free");
+    let corpus = Corpus::refresh(&home.cache(), &logs, WAIT, &Slow).expect("some of them");
+    assert!(corpus.logs().len() < logs.len());
+    assert_eq!(corpus.left(), 0, "who asks again waits as long");
+    let told = corpus.problems().concat();
+    assert!(
+        told.contains("logs were not read in time") && told.contains("another tome"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -389,6 +389,65 @@ fn what_only_looks_like_one_stays() {
 }
 
 #[test]
+fn a_token_without_start_and_name_is_told_from_hashes_and_encoded_text() {
+    let token = "k4v2zq7m3xw5nfp6tbyd2hcs4rjeu7lgoa3i5xqzw2mvn6ktfbyq";
+    let long = "padding ".repeat(20);
+    for (before, after) in [
+        ("", ""),
+        ("use ", " for the pipeline"),
+        ("\"", "\","),
+        ("git clone with pat ", "."),
+        ("x\\n", "\\nkim"),
+        (&long, "\n"),
+    ] {
+        let masked = mask(&format!("{before}{token}{after}"));
+        assert_eq!(masked, format!("{before}{MASKED}{after}"));
+    }
+    for innocent in [
+        format!("sha256-{token}"),
+        format!("the SHA-256 in base32 is {token}"),
+        format!("integrity: {token}"),
+        format!("http://{token}.b32.i2p/"),
+        format!("/ipfs/{token}/readme.md"),
+        format!("{token}===="),
+        format!("{token}a"),
+        format!("x_{token}"),
+        token.to_uppercase(),
+        token[1..].to_owned(),
+        // 256 bits end in `a` or `q`.
+        format!("{}b", &token[..51]),
+        "a".repeat(52),
+        // "the words of a plain memory, 32 b"
+        "orugkidxn5zgi4zan5tcayjaobwgc2loebwwk3lpoj4syibtgiqa".to_owned(),
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d".to_owned(),
+        "thequickbrownfoxjumpsoverthelazydogandthenrunsawayqa".to_owned(),
+    ] {
+        assert_eq!(mask(&innocent), innocent);
+    }
+}
+
+#[test]
+fn known_secrets_are_masked_whole_longest_first_and_in_part_at_an_end() {
+    let said = |secret: &str| format!("PASSWORD={secret}\n");
+    let all = ["hunter22x", "hunter22xyz99", "hunter3q!", "zürich77q"].map(said);
+    let known = KnownSecrets::of(all.iter().map(String::as_str));
+    for (text, masked) in [
+        ("a hunter22xyz99 b", "a ‹masked› b"),
+        ("a hunter22xyz b", "a ‹masked›yz b"),
+        ("ahunter22xb zürich77q", "a‹masked›b ‹masked›"),
+        ("hunter22hunter3q!", "hunter22‹masked›"),
+        ("it is hunter3q…", "it is ‹masked›…"),
+        ("it is hunte", "it is hunte"),
+        ("hunters and zürich is", "hunters and zürich is"),
+        ("hunters and zürich7", "hunters and ‹masked›"),
+        ("", ""),
+    ] {
+        assert_eq!(known.mask(text), masked, "{text}");
+    }
+    assert_eq!(KnownSecrets::default().mask("hunter22x"), "hunter22x");
+}
+
+#[test]
 fn masking_twice_changes_nothing_more() {
     let once = mask("PASSWORD=hunter22 ghp_0123456789abcdefghijABCDEFGHIJ012345");
     assert_eq!(mask(&once), once);

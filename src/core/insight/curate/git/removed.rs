@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::{Cut, Git, ProjectHistory};
+use super::{Cut, Git, PATHS_OF_A_CALL, ProjectHistory};
 use crate::core::disk::foreign::{Line, next_line};
 use crate::core::disk::sandbox::Root;
 use crate::core::text::file_name;
@@ -311,8 +311,6 @@ struct ChangedLine<'l> {
     commit: &'l str,
     path: &'l str,
     is_added: bool,
-    /// Whether the commit created the file.
-    is_new_file: bool,
     text: &'l str,
 }
 
@@ -348,7 +346,6 @@ fn each_changed_line(mut output: impl BufRead, mut each: impl FnMut(ChangedLine<
                     commit,
                     path: if is_added { &new_path } else { &old_path },
                     is_added,
-                    is_new_file: old_path.is_empty(),
                     text: &text[1..],
                 });
             }
@@ -403,7 +400,7 @@ fn parse(
 pub(super) fn written_names(
     git: &Git,
     root: &Path,
-    files: &[&str],
+    files: &BTreeSet<String>,
     names: &[&str],
 ) -> HashMap<(String, usize), String> {
     let mut args = vec![
@@ -416,10 +413,11 @@ pub(super) fn written_names(
         "--no-color",
         "--src-prefix=a/",
         "--dst-prefix=b/",
+        "--diff-filter=MR",
         "--format=%x01%h",
         "--",
     ];
-    args.extend(files);
+    args.extend(places_of(files));
     let mut found = HashMap::new();
     let (Ok(finder), Some(mut git)) = (AhoCorasick::new(names), git.start(root, &args)) else {
         return found;
@@ -428,6 +426,9 @@ pub(super) fn written_names(
     let mut removed: HashSet<usize> = HashSet::new();
     let mut of = (0, String::new());
     each_changed_line(BufReader::new((&mut git).take(LARGEST)), |line| {
+        if !files.contains(line.path) {
+            return;
+        }
         if (of.0, of.1.as_str()) != (line.age, line.path) {
             of = (line.age, line.path.to_owned());
             removed.clear();
@@ -436,7 +437,7 @@ pub(super) fn written_names(
             let name = name.pattern().as_usize();
             if !line.is_added {
                 removed.insert(name);
-            } else if !line.is_new_file && !removed.contains(&name) {
+            } else if !removed.contains(&name) {
                 let key = (line.path.to_owned(), name);
                 found.entry(key).or_insert_with(|| line.commit.to_owned());
             }
@@ -444,6 +445,22 @@ pub(super) fn written_names(
     });
     git.end();
     found
+}
+
+/// What git is asked about to hear of these files: it takes longer with every path that it is given.
+fn places_of(files: &BTreeSet<String>) -> Vec<&str> {
+    let mut places: Vec<&str> = files.iter().map(String::as_str).collect();
+    if places.len() > PATHS_OF_A_CALL {
+        let folder =
+            |file: &mut &str| *file = file.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        places.iter_mut().for_each(folder);
+        places.sort_unstable();
+        places.dedup();
+    }
+    if places.len() > PATHS_OF_A_CALL {
+        places = vec!["."];
+    }
+    places
 }
 
 /// The numbers of removed and added lines in the header of a change: `12,3 +14 @@`.
@@ -577,6 +594,18 @@ mod tests {
                 "ship c2 justfile",
             ]
         );
+    }
+
+    #[test]
+    fn git_is_asked_about_few_places_whatever_the_number_of_files() {
+        let files = |folders: usize| -> BTreeSet<String> {
+            let each = (0..300).map(|n| format!("notes/d{}/m{n}.md", n % folders));
+            each.collect()
+        };
+        assert_eq!(places_of(&files(2)), ["notes/d0", "notes/d1"]);
+        assert_eq!(places_of(&files(300)), ["."]);
+        let few: BTreeSet<String> = files(300).into_iter().take(3).collect();
+        assert_eq!(places_of(&few).len(), 3);
     }
 
     #[test]

@@ -10,7 +10,10 @@
 //! file's is kept, unless the file was changed after the index was written: then the text is
 //! outdated. [`is_newer`] defines what counts as after.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+
+use aho_corasick::AhoCorasick;
 
 use super::super::TouchedFile;
 use super::super::listing::{self, LinkDestination, ListItem, is_newer};
@@ -221,9 +224,12 @@ impl LineText {
     }
 }
 
-/// A hand-written index with a line for a memory that it does not list.
-pub fn with_line_for(text: &str, memory: &Memory) -> String {
-    listing::with_bullet(text, &LineText::of(memory).item(memory))
+/// A hand-written index with lines for memories that it does not list.
+pub fn with_lines_for(text: &str, memories: &[Memory]) -> String {
+    let words: Vec<LineText> = memories.iter().map(LineText::of).collect();
+    let items = memories.iter().zip(&words);
+    let items: Vec<ListItem<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
+    listing::with_all(text, &items)
 }
 
 /// Whether a line of a hand-written index says what tome makes of the memory, and nothing else.
@@ -371,11 +377,8 @@ pub(super) fn repair_index(
     }
     let known = KnownNames::of(planned)?;
     let text = listing::without_dead(text, |link| known.leads(planned, link));
-    let missing = unlinked(&text, memories);
-    let words: Vec<LineText> = missing.iter().map(|memory| LineText::of(memory)).collect();
-    let items = missing.iter().zip(&words);
-    let items: Vec<ListItem<'_>> = items.map(|(memory, words)| words.item(memory)).collect();
-    Ok(listing::with_all(&text, &items))
+    let missing: Vec<Memory> = unlinked(&text, memories).into_iter().cloned().collect();
+    Ok(with_lines_for(&text, &missing))
 }
 
 /// Whether the text lists memories. Otherwise it may contain the memories themselves, as in Codex.
@@ -395,7 +398,10 @@ pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory
             }
         }
     }
-    let named = NamedMemories::of(text);
+    let paths: Vec<&str> = listed_memories(memories)
+        .map(|memory| &*memory.path)
+        .collect();
+    let named = NamedMemories::of(text, &paths);
     listed_memories(memories)
         .filter(|memory| {
             let by_name = names.contains(&memory.title) || names.contains(stem(&memory.path));
@@ -408,25 +414,40 @@ pub(super) fn unlinked<'a>(text: &str, memories: &'a [Memory]) -> Vec<&'a Memory
 /// and ranges of patterns (`p6-*`…`p16-*`).
 #[derive(Debug)]
 pub struct NamedMemories<'a> {
-    text: &'a str,
-    in_code: Vec<&'a str>,
+    /// Those of the paths that stand in the text.
+    files: HashSet<&'a str>,
+    in_code: HashSet<&'a str>,
+    /// What stands before and after the `*` of patterns.
+    patterns: Vec<(&'a str, &'a str)>,
     /// The first and the last of some patterns with an ellipsis between them.
     ranges: Vec<[&'a str; 2]>,
 }
 
+/// How many patterns and how many ranges of an index are looked at.
+const MOST_PATTERNS: usize = 1000;
+
 impl<'a> NamedMemories<'a> {
-    /// What the text of an index names.
-    pub fn of(text: &'a str) -> Self {
+    /// What the text of an index names of the memories with these paths.
+    pub fn of(text: &'a str, paths: &[&'a str]) -> Self {
+        let finder = AhoCorasick::new(paths);
+        let files = finder.iter().flat_map(|finder| {
+            let found = finder.find_overlapping_iter(text);
+            found.map(|found| paths[found.pattern().as_usize()])
+        });
         let parts: Vec<&str> = text.split('`').collect();
         let in_code = parts.iter().skip(1).step_by(2).copied();
+        let patterns = in_code.clone().filter_map(|code| code.split_once('*'));
+        let patterns = patterns.filter(|(start, _)| !start.is_empty());
         let is_range = |three: &[&str]| matches!(three[1].trim(), "…" | "..." | ".." | "–" | "to");
         let ranges = parts.windows(3).skip(1).step_by(2);
         Self {
-            text,
+            files: files.collect(),
             in_code: in_code.collect(),
+            patterns: patterns.take(MOST_PATTERNS).collect(),
             ranges: ranges
                 .filter(|three| is_range(three))
                 .map(|three| [three[0], three[2]])
+                .take(MOST_PATTERNS)
                 .collect(),
         }
     }
@@ -434,19 +455,18 @@ impl<'a> NamedMemories<'a> {
     /// Whether it names the memory with this path.
     pub fn has(&self, path: &str) -> bool {
         let name = stem(path);
-        let is_one = |pattern: &&str| match pattern.split_once('*') {
-            Some((start, end)) if !start.is_empty() => {
-                name.starts_with(start) && name.ends_with(end.trim_end_matches(".md"))
-            }
-            _ => *pattern == name,
+        let is_one = |(start, end): &(&str, &str)| {
+            name.starts_with(start) && name.ends_with(end.trim_end_matches(".md"))
         };
+        let key = OnceCell::new();
         let is_between = |[first, last]: &[&str; 2]| {
             let [first, last] = [first, last].map(|pattern| pattern.trim_end_matches(['*', '-']));
-            let key = natural(name);
-            natural(first) <= key && (key <= natural(last) || name.starts_with(last))
+            let key = key.get_or_init(|| natural(name));
+            natural(first) <= *key && (*key <= natural(last) || name.starts_with(last))
         };
-        self.text.contains(path)
-            || self.in_code.iter().any(is_one)
+        self.files.contains(path)
+            || self.in_code.contains(name)
+            || self.patterns.iter().any(is_one)
             || self.ranges.iter().any(is_between)
     }
 }
