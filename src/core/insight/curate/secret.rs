@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
-use crate::core::text::secret;
+use crate::core::text::secret::{self, Secret};
 
 pub(super) const RULE: Rule = Rule {
     id: "secret",
@@ -15,10 +15,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         for document in &store.documents {
-            let all = secret::find(&document.text).into_iter();
-            let real = all.filter(|found| {
+            let all = secret::find(&document.text);
+            let real = all.iter().filter(|found| {
                 let value = &document.text[found.span.clone()];
-                !is_default(&document.text, &found.span) && !is_example(store, value)
+                let is_id = found.rule == "named secret"
+                    && (value.len() < SHORTEST || is_in_path(&document.text, value, &all));
+                !is_id && !is_default(&document.text, &found.span) && !is_example(store, value)
             });
             for (count, found) in real.enumerate() {
                 let line = document.line_at(found.span.start);
@@ -41,6 +43,18 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
+/// A token is longer: a shorter one is an id, a pin or an example.
+const SHORTEST: usize = 16;
+
+/// Whether a value also stands in the path of an address, where none of the secrets is: it is an id.
+fn is_in_path(text: &str, value: &str, secrets: &[Secret]) -> bool {
+    text.match_indices(value).any(|(at, _)| {
+        let word = text[..at].rsplit(char::is_whitespace).next();
+        let is_path = word.is_some_and(|word| word.contains("://") && word.ends_with('/'));
+        is_path && !secrets.iter().any(|secret| secret.span.contains(&at))
+    })
+}
+
 /// Whether a text has a secret, without what its project could tell about it.
 pub(super) fn has_secret(text: &str) -> bool {
     let mut all = secret::find(text).into_iter();
@@ -61,7 +75,8 @@ fn is_example(store: &CuratedStore<'_>, value: &str) -> bool {
 /// Whether a value is one to be changed.
 fn is_placeholder(value: &str) -> bool {
     let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
-    bare.to_lowercase().starts_with("changeme")
+    let bare = bare.to_lowercase();
+    bare.starts_with("changeme") || bare.starts_with("password")
 }
 
 /// The largest example that is read.
