@@ -1,10 +1,13 @@
-//! The build script: sets the version that `tome --version` prints, with the commit; with the feature
-//! `grpc`, it also generates the messages of the gRPC door.
+//! The build script: sets the version that `tome --version` prints, with the commit, and a hash of the
+//! core's sources, by which cached findings are known; with the feature `grpc`, it also generates the
+//! messages of the gRPC door.
 //!
 //! In a debug build, from a tarball or without git, it is the version alone: with the commit,
 //! every new commit would rebuild everything during development.
 
+use std::collections::hash_map::DefaultHasher;
 use std::env;
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
@@ -17,8 +20,27 @@ fn main() {
     };
     tell("rerun-if-changed=src/build.rs");
     tell(&format!("rustc-env=TOME_VERSION={tome_version}"));
+    tell("rerun-if-changed=src/core");
+    let mut sources = DefaultHasher::new();
+    hash_files(Path::new("src/core"), &mut sources);
+    tell(&format!("rustc-env=TOME_CORE={:x}", sources.finish()));
     #[cfg(feature = "grpc")]
     generate_messages();
+}
+
+/// Hashes the names and the content of all files below a directory.
+fn hash_files(dir: &Path, hash: &mut DefaultHasher) {
+    let entries = std::fs::read_dir(dir).expect("the sources are there");
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        path.hash(hash);
+        if path.is_dir() {
+            hash_files(&path, hash);
+        } else {
+            std::fs::read(&path).expect("a readable file").hash(hash);
+        }
+    }
 }
 
 /// Compiles the schema, without `protoc`; its descriptors are for reflection.

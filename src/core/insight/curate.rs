@@ -384,6 +384,7 @@ pub struct Rule {
 pub static RULES: &[Rule] = &[
     secret::RULE,
     orders::RULE,
+    orders::LIKE,
     hidden_text::RULE,
     index_cut::RULE,
     unreadable::RULE,
@@ -411,10 +412,11 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// Whether a rule runs: one of those asked for, or any that is not off.
+/// Whether a rule runs: one of those asked for, or any that is not off, but for the one that speaks
+/// of much that is innocent.
 fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
     match only {
-        [] => !settings.off.iter().any(|id| id == rule),
+        [] => rule != orders::LIKE.id && !settings.off.iter().any(|id| id == rule),
         ids => ids.iter().any(|id| id == rule),
     }
 }

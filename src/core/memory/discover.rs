@@ -344,7 +344,13 @@ impl Discovery<'_> {
     }
 
     fn in_folder(&self, folder: &Path, found: &mut Vec<Candidate>, refused: &mut Vec<Refusal>) {
+        let openclaw = &self.environment.openclaw;
         for (place, name) in PROJECT_PLACES {
+            // The notes of an OpenClaw workspace are listed with it.
+            let is_of_openclaw = openclaw.iter().any(|home| folder.parent() == Some(home));
+            if place == "memory" && is_of_openclaw {
+                continue;
+            }
             found.push(Candidate {
                 name: name.to_owned(),
                 root: folder.join(place),
@@ -638,6 +644,14 @@ mod tests {
         assert_eq!(paths("openclaw"), ["MEMORY.md", "memory/2026-02-01.md"]);
         assert_eq!(paths("letta@agent-1"), ["system/human.md"]);
         assert_eq!(paths("copilot"), ["repo/b.md"]);
+    }
+
+    #[test]
+    fn the_notes_of_an_openclaw_workspace_are_no_second_store() {
+        let home = Home::new();
+        home.write(".openclaw/workspace/memory/MEMORY.md", "# M\n");
+        let found = home.names(".openclaw/workspace", DiscoveryScope::Project);
+        assert_eq!(found, ["openclaw"]);
     }
 
     #[test]

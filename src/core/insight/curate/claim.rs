@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::document::Document;
+use crate::core::text::file_name;
 
 /// Words that say of what a sentence names that it is past. Whole words where the script has
 /// spaces.
@@ -117,13 +118,16 @@ pub(super) fn is_claim(document: &Document, range: &Range<usize>) -> bool {
         && !ELSEWHERE.is_match(document.sentence(range))
 }
 
-/// Whether the byte is in a record of what was done: a session's notes, a change log, an entry that
-/// begins with a date or says that it is finished.
+/// Whether the byte is in a record of what was done: the notes of a day or a session, a change log, an
+/// entry that begins with a date or says that it is finished.
 pub(super) fn is_record(document: &Document, at: usize) -> bool {
     let memory = &document.memory;
     let names = [memory.path.as_str(), memory.title.as_str()];
+    let file = file_name(&memory.path);
+    let is_of_day = DATE.find(file).is_some_and(|date| date.range() == (0..10));
     let is_dated = names.iter().any(|name| DATE.is_match(name));
-    if is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
+    if is_of_day
+        || is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
         || RECORD_FILE.is_match(&memory.path)
     {
         return true;

@@ -2,7 +2,8 @@
 //! an instruction file says it. Records of what was done, and memories that link to each other, tell
 //! different things about one matter.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,7 +11,7 @@ use regex::Regex;
 use super::claim::is_record;
 use super::document::Document;
 use super::passage::{Piece, Pieces, shared_passages};
-use super::{Collection, Evidence, Found, Report, Rule, Severity};
+use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::{FileKind, stem};
 use crate::core::text::header::slug;
 use crate::core::text::link::{LinkSyntax, links};
@@ -72,44 +73,72 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Reports memories with the same body, and returns them.
+/// Reports memories with the same body, and returns them. Many copies of one store in another, or in
+/// itself, are one finding: what becomes of them is one decision.
 fn same_texts(collection: &Collection<'_>, report: &mut Report<'_>) -> HashSet<(usize, usize)> {
     let mut first_of: HashMap<&str, (usize, usize)> = HashMap::new();
-    let mut same = HashSet::new();
+    let mut pairs: BTreeMap<(usize, usize), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, store) in collection.stores.iter().enumerate() {
         for (at, document) in store.documents.iter().enumerate() {
             let body = document.body().trim();
             if body.len() < SHORTEST || document.memory.kind != FileKind::Memory {
                 continue;
             }
-            let Some(first) = first_of.get(body) else {
-                first_of.insert(body, (number, at));
-                continue;
+            match first_of.entry(body) {
+                Entry::Vacant(place) => {
+                    place.insert((number, at));
+                }
+                Entry::Occupied(first) => {
+                    let (first_store, first) = *first.get();
+                    pairs
+                        .entry((first_store, number))
+                        .or_default()
+                        .push((first, at));
+                }
+            }
+        }
+    }
+    for ((from, to), pairs) in &pairs {
+        let all = if pairs.len() > MANY { 1 } else { pairs.len() };
+        for (first, at) in &pairs[..all] {
+            let (stores, number) = (&collection.stores, *to);
+            let (other, document) = (
+                &stores[*from].documents[*first],
+                &stores[number].documents[*at],
+            );
+            let subject = reference(collection, *from, other, number);
+            let more = match pairs.len() - all {
+                0 => String::new(),
+                more => format!(", and {more} more memories say what others say there"),
             };
-            let first_store = &collection.stores[first.0];
-            let other = &first_store.documents[first.1];
-            let subject = reference(collection, first.0, other, number);
-            let line = document.line_at(document.memory.body.start) + 1;
             let found = Found {
                 line: None,
-                message: format!("says word for word what {subject} says"),
+                message: format!("says word for word what {subject} says{more}"),
                 subject,
                 evidence: vec![
-                    Evidence::line(
-                        first_store,
-                        other,
-                        other.line_at(other.memory.body.start) + 1,
-                    ),
-                    Evidence::line(store, document, line),
+                    first_line(&stores[*from], other),
+                    first_line(&stores[number], document),
                 ],
                 fix: None,
             };
             report.add(number, &document.memory.path, found);
-            same.extend([*first, (number, at)]);
         }
     }
-    same
+    let each = pairs.iter().flat_map(|((from, to), pairs)| {
+        let both = |(first, at): &(usize, usize)| [(*from, *first), (*to, *at)];
+        pairs.iter().flat_map(both)
+    });
+    each.collect()
 }
+
+/// The line with which the body of a memory begins.
+fn first_line(store: &CuratedStore<'_>, document: &Document) -> Evidence {
+    let start = document.offset_of(document.body().trim_start());
+    Evidence::line(store, document, document.line_at(start))
+}
+
+/// As many copies are told one by one.
+const MANY: usize = 3;
 
 /// Bodies that are shorter are often the same by chance.
 const SHORTEST: usize = 40;

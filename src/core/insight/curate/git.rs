@@ -269,12 +269,18 @@ impl ProjectHistory {
         let Some(git) = &self.git else {
             return found;
         };
-        let paths: Vec<&str> = paths.iter().copied().collect();
+        // Git does not know that a path which is gone was a folder.
+        let folders: Vec<String> = paths.iter().map(|path| format!("{path}/")).collect();
+        let folders = folders.iter().map(String::as_str);
+        let paths: Vec<&str> = paths.iter().copied().chain(folders).collect();
         for some in paths.chunks(PATHS_OF_A_CALL) {
             let args = [&["check-ignore", "--no-index", "--"], some].concat();
             // It fails where it finds none.
             let told = git.run(&self.root, &args).unwrap_or_default();
-            found.extend(told.lines().map(str::to_owned));
+            found.extend(
+                told.lines()
+                    .map(|path| path.trim_end_matches('/').to_owned()),
+            );
         }
         found
     }

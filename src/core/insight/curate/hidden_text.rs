@@ -59,9 +59,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 }
 
 /// Whether a character is hidden and has no reason to be there: a byte order mark at the start has
-/// one, and so have the marks of scripts that are written from right to left.
+/// one, and so have soft hyphens and the marks of scripts that are written from right to left.
 fn is_unwanted(document: &Document, at: usize, c: char) -> bool {
-    if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') || at == 0 && c == '\u{feff}' {
+    if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t' | '\u{ad}') || at == 0 && c == '\u{feff}' {
         return false;
     }
     if is_in_flag(&document.text, at, c) {

@@ -8,6 +8,7 @@ use super::CuratedStore;
 use super::document::{Document, sentence};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::entries::is_merged;
+use crate::core::text::header::{Entry, prose};
 use crate::core::text::{fold, stem};
 
 /// A text that is compared: a memory, one of several entries of a file, or a section of an
@@ -76,10 +77,11 @@ impl Pieces {
                     let text = &document.text[range.clone()];
                     let whole = range.len() == document.text.len();
                     let memory = &document.memory;
+                    // The heading of a part is often one that others have, too.
                     let head = if whole {
                         format!("{} {}", memory.title, memory.summary)
                     } else {
-                        text.lines().next().unwrap_or_default().to_owned()
+                        String::new()
                     };
                     let body = if whole {
                         format!("{head} . {}", document.body())
@@ -261,7 +263,10 @@ fn cosine(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
 /// The parts of a document that are compared.
 fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
     let entries = &document.memory.entries;
-    if entries.len() > 1 && layout != Layout::Instructions {
+    // The sections of a file that is a memory are parts of it.
+    let is_section = |entry: &Entry| document.text[entry.span.start..].starts_with('#');
+    let is_one = layout == Layout::Entries && entries.iter().all(is_section);
+    if entries.len() > 1 && layout != Layout::Instructions && !is_one {
         // An entry that contains others is compared by them.
         let is_leaf = |at: &usize| {
             let next = entries.get(at + 1);
@@ -284,8 +289,9 @@ fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
     sections.filter(|range| range.len() > 80).collect()
 }
 
-/// The words of a text as numbers. A word that is joined by `-`, `_` or `.` counts as a whole and
-/// in its parts; of a script without spaces, every two characters are a word.
+/// The words of a text as numbers, without blocks of code and links. A word that is joined by `-`, `_`
+/// or `.` counts as a whole and in its parts; of a script without spaces, every two characters are a
+/// word.
 fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
     let mut found = Vec::new();
     let mut add = |word: &str| {
@@ -300,7 +306,9 @@ fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
         found.push(number);
     };
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-    for run in text.split(|c: char| !is_part(c)) {
+    let lines = prose(text).flat_map(|(_, line)| line.text.split("[["));
+    let said = lines.map(|part| part.split_once("]]").map_or(part, |(_, rest)| rest));
+    for run in said.flat_map(|part| part.split(|c: char| !is_part(c))) {
         let run = run.trim_matches(['.', '-', '_']);
         if run.is_empty() {
             continue;
@@ -325,13 +333,25 @@ fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
     found
 }
 
+/// A sentence without the files, folders and addresses that it names.
+fn without_files(sentence: &str) -> String {
+    let is_end = |end: &str| end.len() <= 4 && end.bytes().all(|b| b.is_ascii_lowercase());
+    let is_file = |word: &&str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let end = bare.rsplit_once('.').map(|(_, end)| end);
+        bare.is_ascii() && (bare.contains('/') || end.is_some_and(is_end))
+    };
+    let words = sentence.split_whitespace().filter(|word| !is_file(word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// A character of a script that does not separate words by spaces.
 fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// Up to three pairs of sentences, one of each text, that share the most words. Each is given by
-/// the start of the line in it that shares the most with the other sentence.
+/// Up to three pairs of sentences, one of each text, that share the most words; names of files are
+/// none. Each is given by the start of the line in it that shares the most with the other sentence.
 pub(super) fn shared_passages(
     (a, in_a): (&Document, &Range<usize>),
     (b, in_b): (&Document, &Range<usize>),
@@ -347,7 +367,7 @@ pub(super) fn shared_passages(
                 // The first sentence may begin in the header.
                 let start = document.offset_of(text).max(at).min(end);
                 let text = document.text.get(start..end).unwrap_or_default();
-                let words: HashSet<u32> = terms(text, known).into_iter().collect();
+                let words: HashSet<u32> = terms(&without_files(text), known).into_iter().collect();
                 if words.len() >= 5 {
                     found.push((start..end, words));
                 }

@@ -2,8 +2,8 @@
 //!
 //! A cached result is used if everything that it depends on is the same: the names, sizes and
 //! times of the memories and logs, the commit and the index of each project's git, the history of
-//! deletions, the settings, the date, and the files of the projects that the rules looked at. An
-//! edit in a project that brings a removed name back is seen once git knows of it.
+//! deletions, the settings, the date, the files of the projects that the rules looked at, and the
+//! sources of the rules. An edit in a project that brings a removed name back is seen once git knows of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -207,7 +207,7 @@ struct State {
 impl State {
     fn of(stores: &[Store], sources: &Sources<'_>, request: &Request<'_>) -> Self {
         let mut all = Hasher::default();
-        all.text(env!("TOME_VERSION"));
+        all.text(env!("TOME_CORE"));
         all.text(&sources.today.to_string());
         all.text(&format!("{:?} {:?}", sources.settings, request.only));
         all.file(&sources.history.dir().join("journal.jsonl"));

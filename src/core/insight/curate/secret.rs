@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
-use crate::core::text::secret;
+use crate::core::text::secret::{self, Secret};
 
 pub(super) const RULE: Rule = Rule {
     id: "secret",
@@ -17,10 +17,14 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
     for (number, store) in collection.stores.iter().enumerate() {
         let examples = LazyCell::new(|| examples(store));
         for document in &store.documents {
-            let all = secret::find(&document.text).into_iter();
-            let real = all.filter(|found| {
+            let all = secret::find(&document.text);
+            let real = all.iter().filter(|found| {
                 let value = &document.text[found.span.clone()];
-                !is_default(&document.text, &found.span)
+                let is_id = found.rule == "named secret"
+                    && (is_short_token(&document.text, &found.span)
+                        || is_in_path(&document.text, value, &all));
+                !is_id
+                    && !is_default(&document.text, &found.span)
                     && !is_placeholder(value)
                     && !examples.contains(value)
             });
@@ -43,6 +47,27 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// Whether a value is too short for a token or a key: an id, a pin or an example. A password may be
+/// short.
+fn is_short_token(text: &str, span: &Range<usize>) -> bool {
+    const SHORTEST: usize = 16;
+    let name = text[..span.start].lines().next_back().unwrap_or_default();
+    let name = name.to_lowercase();
+    let is_password = ["pass", "pwd", "secret"]
+        .iter()
+        .any(|word| name.contains(word));
+    span.len() < SHORTEST && !is_password
+}
+
+/// Whether a value also stands in the path of an address, where none of the secrets is: it is an id.
+fn is_in_path(text: &str, value: &str, secrets: &[Secret]) -> bool {
+    text.match_indices(value).any(|(at, _)| {
+        let word = text[..at].rsplit(char::is_whitespace).next();
+        let is_path = word.is_some_and(|word| word.contains("://") && word.ends_with('/'));
+        is_path && !secrets.iter().any(|secret| secret.span.contains(&at))
+    })
 }
 
 /// Whether a text has a secret, without what its project could tell about it.
@@ -71,7 +96,8 @@ fn examples(store: &CuratedStore<'_>) -> String {
 /// Whether a value is one to be changed.
 fn is_placeholder(value: &str) -> bool {
     let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
-    bare.to_lowercase().starts_with("changeme")
+    let bare = bare.to_lowercase();
+    bare.starts_with("changeme") || bare.starts_with("password")
 }
 
 /// How many bytes of examples are read.

@@ -15,13 +15,17 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             let Some(problem) = &document.memory.problem else {
                 continue;
             };
-            let evidence = if document.text.is_empty() {
+            let is_empty = document.text.is_empty();
+            // Where the first byte was replaced that is no text; a header is at the start.
+            let at = document.text.find(char::REPLACEMENT_CHARACTER);
+            let line = document.line_at(at.filter(|_| document.is_replaced()).unwrap_or(0));
+            let evidence = if is_empty {
                 Evidence::words(problem.clone())
             } else {
-                Evidence::line(store, document, 1)
+                Evidence::line(store, document, line)
             };
             let found = Found {
-                line: (!document.text.is_empty()).then_some(1),
+                line: (!is_empty).then_some(line),
                 subject: document.memory.path.clone(),
                 message: problem.clone(),
                 evidence: vec![evidence],

@@ -68,7 +68,7 @@ fn entries(text: &str) -> Vec<Entry> {
 }
 
 /// Whether the agent keeps memories at this path of the directory. OpenClaw's workspace also holds
-/// files of other kinds, and skills are none anywhere.
+/// files of other kinds, a README tells of the directory, and skills are none anywhere.
 fn is_memory(root: &Root, path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);
     match folder {
@@ -77,7 +77,7 @@ fn is_memory(root: &Root, path: &str) -> bool {
         _ if is_workspace(root) => {
             folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md")
         }
-        _ => path != "phase2_workspace_diff.md",
+        _ => !matches!(path, "phase2_workspace_diff.md" | "README.md"),
     }
 }
 

@@ -169,7 +169,7 @@ const INNOCENT: &[&str] = &[
     "#[serde(rename = \"token\")]", "SELECT token, password FROM users WHERE id = 1234567", "ALTER TABLE users ADD COLUMN password_hash TEXT", "password_hash = bcrypt(password)",
     "token == \"identifier\"", "switch (token) { case 'a1': break; }", "match token { Token::Word(w) => w, _ => \"\" }", "token => token.text",
     "compile_error!(concat!(\"Cfg does not pass: \", stringify!($($cfg)*)));", "ERROR_CONNECTED_OTHER_PASSWORD: WIN32_ERROR = 2108", "UNRECOGNIZED_TOKEN = 0x8004400a,", "the pipe identified by `addr1234`",
-    "access_token and refresh_token are returned", "api_key is read from the environment", "The API key: see settings", "secret: see 1Password",
+    "access_token and refresh_token are returned", "api_key is read from the environment", "The API key: see settings", "secret: see 1Password", "1Password: `A=\"$B\" sh -c 'set -a; . ./x'`",
 ];
 
 fn is_masked(before: &str, secret: &str, after: &str) -> bool {

@@ -15,13 +15,41 @@ fn secrets_are_masked() {
         ("a.md", &format!("The token is {token}.\n")),
         ("b.md", "postgres://app:hunter2secret@db.example.com/x\n"),
         ("c.md", "The token is in 1Password.\n"),
+        (
+            "d.md",
+            "COLS Token: `COLS-9d91b7`\n\ntest@example.com / Password: password123\n",
+        ),
+        (
+            "e.md",
+            "Session token: `k9f3a8c2e7b1k9f3a8c2e7b1`, https://x.example/t/k9f3a8c2e7b1k9f3a8c2e7b1\n",
+        ),
+        (
+            "f.md",
+            "postgres://username:password(encoded)@host:port/database\n",
+        ),
+        ("g.md", "The database password is Tr0ub4dor&3!\n"),
+        ("h.md", "DB_PASSWORD=s9-Kd7x2qW\n"),
     ]);
     let found = fixture.findings("secret");
-    assert_eq!(found.len(), 2, "{found:?}");
+    let files: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
+    assert_eq!(files, ["a.md", "b.md", "g.md", "h.md"], "{found:?}");
     let shown = format!("{found:?}");
     assert!(
         !shown.contains(&token) && !shown.contains("hunter2secret"),
         "{shown}"
+    );
+}
+
+#[test]
+fn a_byte_that_is_no_text_is_told_at_its_line() {
+    let fixture = Fixture::new(&[("a.md", "---\nname: a\n\nopen\n")]);
+    let bytes = b"---\nname: b\n---\n\none\ntwo \xff\nthree \xff\n";
+    fs::write(fixture.root().join("b.md"), bytes).expect("written");
+    let found = fixture.findings("unreadable").into_iter();
+    let lines: Vec<_> = found.map(|found| (found.path, found.line)).collect();
+    assert_eq!(
+        lines,
+        [("a.md".to_owned(), Some(1)), ("b.md".to_owned(), Some(6))]
     );
 }
 
