@@ -397,7 +397,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let title = &memory_text.memory.title;
-            let time = Some(memory_text.memory.time()).filter(|time| *time > 0);
+            let time = memory_text.time;
             wanted.matcher.lines(title, &mut |_, score| {
                 let spot = MatchSpot::Title(number);
                 self.take(

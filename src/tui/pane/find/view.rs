@@ -19,9 +19,10 @@ use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, draw_lines, store_label, title_span, two_ends};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::model::{HitRow, PaneContext};
+use crate::tui::model::{FindResults, HitRow, PaneContext};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::list::RowLook;
+use crate::tui::worker::search::{MOST, MOST_LINES};
 
 /// The prompt before the input.
 const PROMPT: &str = " find ❯ ";
@@ -90,7 +91,7 @@ impl FindPane {
             (_, _) if self.query.query().trim().is_empty() => String::new(),
             (0, _) if cx.reading.is_some() => "nothing yet".to_owned(),
             (0, _) => "nothing found".to_owned(),
-            (number, _) => format!("{} found", thousands(number)),
+            (number, _) => format!("{} found{}", thousands(number), places(found)),
         };
         if let Some(percent) = cx.reading {
             status.push_str(&format!(" · reading logs {percent} %"));
@@ -177,6 +178,7 @@ impl FindPane {
             let Some(row) = self.row_at(at) else { continue };
             let look = RowLook {
                 is_here: at == self.cursor.selected,
+                is_marked: self.marks.contains_key(&Self::mark_of(row.0)),
                 width: usize::from(inner.width),
             };
             let [first, second] = self.lines(row, look, cx);
@@ -212,8 +214,8 @@ impl FindPane {
         let width = look.width;
         let hit = &row.hit;
         let muted = theme.style(Role::Muted);
-        let mark = if self.marks.contains_key(&Self::mark_of(row)) {
-            theme.span("✓ ", Role::Accent)
+        let mark = if look.is_marked {
+            look.mark(theme)
         } else if is_other {
             Span::styled("· ", muted)
         } else if hit.source == HitSource::Detail {
@@ -458,6 +460,20 @@ fn highlight_letters(
         }
     }
     spans
+}
+
+/// In how many memories and sessions it was found, where that is not the number of the lines.
+fn places(found: &FindResults) -> String {
+    let rows = found.rows.len();
+    if rows == 0 || rows >= found.total {
+        return String::new();
+    }
+    let is_cut = rows >= MOST || found.total > MOST_LINES;
+    let more = if is_cut { "+" } else { "" };
+    format!(
+        " in {rows}{more} {}",
+        if rows == 1 { "place" } else { "places" }
+    )
 }
 
 /// Formats a number with separators: `12345` as `12,345`.
