@@ -431,14 +431,15 @@ impl Pane for CuratePane {
     fn offers(&self, action: Action) -> bool {
         let has = |test: fn(&Located) -> bool| self.chosen().into_iter().any(test);
         match action {
-            Action::Keep => has(|located| located.finding.rule == "swept-soon"),
+            Action::Keep => {
+                let here = self.selected();
+                here.is_some_and(|located| located.finding.rule == "swept-soon")
+            }
             Action::Fix => has(|located| located.is_open() && located.finding.fix.is_some()),
-            Action::Edit => self.selected().is_some(),
+            Action::Edit | Action::Why => self.selected().is_some(),
             Action::Down | Action::Mark => !self.list.rows().is_empty(),
             Action::Merge => !self.list.marked().is_empty() || has(names_another),
-            Action::Delete | Action::Waive | Action::Pin | Action::Open | Action::Why => {
-                has(|_| true)
-            }
+            Action::Delete | Action::Waive | Action::Pin | Action::Open => has(|_| true),
             _ => true,
         }
     }

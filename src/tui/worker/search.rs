@@ -114,7 +114,7 @@ impl SearchWorker {
         for text in &mut self.memories.texts {
             if let Some(snapshot) = self.library.store(&text.store) {
                 let time = self.ledger.last_change(snapshot.store.id(), &text.memory);
-                text.time = Some(time).filter(|time| *time > 0);
+                text.time = Some(time).filter(|time| *time != 0);
             }
         }
         self.cache.forget();

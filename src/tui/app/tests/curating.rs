@@ -311,7 +311,7 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     assert_eq!(curating.read_file("MEMORY.md"), before.0);
     assert!(!curating.title().contains("freed"), "{}", curating.title());
     // A range of rows; Esc drops it.
-    curating.press("V j");
+    curating.press("V k");
     curating.shows(["2 marked"]);
     curating.press("<esc>");
     curating.lacks(["marked"]);

@@ -176,6 +176,21 @@ fn what_is_found_is_as_old_as_in_the_tree() {
 }
 
 #[test]
+fn the_text_of_the_preview_is_copied() {
+    let mut ui = TestApp::new();
+    ui.press("jjjj");
+    let copied = ui.press("Y");
+    let [Effect::Terminal(TerminalJob::Copy(text))] = copied.as_slice() else {
+        panic!("{copied:?}");
+    };
+    assert!(
+        text.contains("Use JWT with refresh token rotation."),
+        "{text}"
+    );
+    assert!(!text.contains("description:"), "without the header: {text}");
+}
+
+#[test]
 fn a_session_is_kept_from_its_row_and_from_its_log() {
     let mut ui = TestApp::with_logs();
     assert_eq!(ui.press("C"), []);

@@ -16,7 +16,9 @@ use crate::core::search::find::{Closeness, SearchState};
 use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_lines, store_label, title_span, two_ends};
+use crate::tui::chrome::{
+    KeyFocus, bordered, draw_lines, short_path, store_label, title_span, two_ends,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::{FindResults, HitRow, PaneContext};
@@ -411,12 +413,9 @@ fn owner(row: &HitRow, width: usize) -> String {
     let Some(agent) = hit.agent else {
         return store_label(&hit.store, width);
     };
-    let project = hit
-        .project
-        .as_deref()
-        .map(Path::new)
-        .and_then(Path::file_name);
-    let project = project.map(|project| escape_line(&project.to_string_lossy()));
+    let project = hit.project.as_deref().map(Path::new).map(short_path);
+    let project = project.as_deref().and_then(|path| path.rsplit('/').next());
+    let project = project.filter(|name| !name.is_empty()).map(escape_line);
     let owner = match project {
         Some(project) if hit.role == Some(Who::Assistant) => project,
         Some(project) => format!("{} · {project}", agent.short_name()),

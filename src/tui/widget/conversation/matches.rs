@@ -39,16 +39,22 @@ impl Conversation {
 
     /// Looks for the words again, after the pieces have changed.
     pub(super) fn find_matches(&mut self) {
-        let is_tool = |item: TurnItem| matches!(item, TurnItem::Tool { .. });
-        let pieces = self.pieces.iter();
-        let pieces = pieces.filter(|piece| !self.says_only || !is_tool(piece.item));
-        let messages = pieces.flat_map(|piece| {
-            let (first, second) = match piece.item {
+        let items: Vec<TurnItem> = if self.says_only {
+            // Hidden ones, too, as Find does; going there shows them.
+            let all = turns(&self.transcript.messages).into_iter();
+            let said = all.flat_map(|turn| turn.items);
+            said.filter(|item| !matches!(item, TurnItem::Tool { .. }))
+                .collect()
+        } else {
+            self.pieces.iter().map(|piece| piece.item).collect()
+        };
+        let messages = items.into_iter().flat_map(|item| {
+            let (first, second) = match item {
                 TurnItem::Tool { call, result } => (call, result),
                 item => (Some(item.message()), None),
             };
             let both = first.into_iter().chain(second);
-            both.map(|message| (piece.item.message(), message))
+            both.map(move |message| (item.message(), message))
         });
         self.matches = self.places_in(messages);
     }
