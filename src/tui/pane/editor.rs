@@ -517,10 +517,6 @@ impl Pane for EditorPane {
         (!notes.is_empty()).then(|| notes.join(" · "))
     }
 
-    fn offers(&self, action: Action) -> bool {
-        action != Action::Discard || self.is_modified
-    }
-
     fn is_fullscreen(&self) -> bool {
         true
     }
