@@ -242,7 +242,8 @@ impl BrowsePane {
             if std::mem::take(&mut self.is_found) {
                 return vec![Step::Return];
             }
-        } else if self.marks.drop_range() {
+        } else if self.marks.range().is_some() {
+            self.marks.drop_range();
         } else if self.filter.is_set() {
             self.filter.clear();
             return self.filtered(cx);
@@ -326,15 +327,18 @@ impl Pane for BrowsePane {
         match event {
             Event::Indexed(library) => {
                 self.loaded = true;
-                let there = |key: &Key| match key {
-                    Key::Memory(store, path) => library
-                        .store_by_id(store)
-                        .is_some_and(|snapshot| snapshot.memory(path).is_some()),
-                    _ => false,
-                };
                 // A range whose start is gone does not come back with it.
-                let is_left = |key: &Key| !matches!(key, Key::Memory(..)) || there(key);
-                self.marks.retain(is_left);
+                self.marks.retain(|key| {
+                    let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
+                        return true;
+                    };
+                    let snapshot = library.store_by_id(store);
+                    let memory = snapshot.and_then(|snapshot| snapshot.memory(path));
+                    memory.is_some_and(|memory| match key {
+                        Key::Entry(.., slug) => memory.entries.iter().any(|one| one.slug == *slug),
+                        _ => true,
+                    })
+                });
                 self.rebuild(library, cx)
             }
             Event::Read { .. } | Event::Opened { .. } => {

@@ -341,7 +341,7 @@ impl<R: Row> List<R> {
                 self.marks.invert(keys(self.rows.iter()));
             }
             Action::MarkNone => self.marks.clear(),
-            Action::Back if self.marks.drop_range() => {}
+            Action::Back if !begins => self.marks.drop_range(),
             Action::Back if !self.marks.keys().is_empty() => self.marks.clear(),
             _ => return None,
         }

@@ -65,9 +65,9 @@ impl<K: Ord + Clone> Marks<K> {
         self.range = self.range.take().filter(is_left);
     }
 
-    /// Drops the open range. Returns whether there was one.
-    pub(crate) fn drop_range(&mut self) -> bool {
-        self.range.take().is_some()
+    /// Drops the open range.
+    pub(crate) fn drop_range(&mut self) {
+        self.range = None;
     }
 
     pub(crate) fn clear(&mut self) {
