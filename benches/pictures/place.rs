@@ -205,7 +205,7 @@ fn timeline(stage: &TerminalSession) {
 /// What an agent loads at its start.
 fn context(stage: &TerminalSession) {
     stage.see("memories");
-    stage.press("a", "CLAUDE.md");
+    stage.press("i", "CLAUDE.md");
     stage.see("tokens");
 }
 

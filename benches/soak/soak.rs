@@ -3,7 +3,7 @@
 //! Run: `cargo run --release --example soak -- [SECONDS [SEED]]`; without numbers ten minutes. A third of
 //! the time each is for a terminal of 80×24, 120×40 and 200×60, with more memories each time.
 //!
-//! Every fourth action is followed by another size of the terminal, from 9×3 to 200×60.
+//! Every second action is followed by another size of the terminal, from 9×3 to 200×60.
 //!
 //! It ends with an error if the program ends by itself, if the screen and the files disagree about how
 //! many memories there are, if the history or a store is not well, or if memory grows. The keys
@@ -36,7 +36,7 @@ const SCENES: [(Size, usize); 3] = [((80, 24), 0), ((120, 40), 300), ((200, 60),
 
 /// The sizes that a terminal gets for a moment, and how many actions there are for each change.
 const OTHER_SIZES: [Size; 6] = [(120, 36), (100, 20), (80, 24), (40, 10), (200, 60), (9, 3)];
-const ACTIONS_A_RESIZE: usize = 4;
+const ACTIONS_A_RESIZE: usize = 2;
 
 /// The store whose memories are written and counted.
 const STORE: &str = ".memory";
@@ -87,7 +87,10 @@ const ACTIONS: &[(usize, &str)] = &[
     (2, "c"),
     (2, "t"),
     (1, "p\u{1b}"),
-    (1, "w"),
+    (1, "-"),
+    (1, "i"),
+    (1, "W"),
+    (1, "C"),
     (1, "v"),
     (1, "+"),
     (1, "L"),

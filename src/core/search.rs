@@ -132,7 +132,7 @@ impl Sources<'_> {
             role: None,
             agent: None,
             session: None,
-            time: Some(memory_text.memory.time()).filter(|time| *time > 0),
+            time: memory_text.time,
             log: None,
             copies: 0,
             project: None,
@@ -220,7 +220,7 @@ pub fn allows_memory(filters: &Filters, memory_text: &MemoryText) -> bool {
         && any(&filters.types, &|kind| {
             memory_text.memory.category.as_ref() == Some(kind)
         })
-        && filters.allows_time(Some(memory_text.memory.time()).filter(|time| *time > 0))
+        && filters.allows_time(memory_text.time)
 }
 
 /// Returns for each log whether the filters admit it, in the corpus's order.

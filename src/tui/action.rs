@@ -68,13 +68,13 @@ pub(crate) enum Action {
     ShowWaived,
     Timeline,
     Promote,
-    Today,
     When,
     NextWeek,
     PreviousWeek,
     Accept,
     AcceptSession,
     Revert,
+    RevertSession,
     Note,
     NextHunk,
     PreviousHunk,
@@ -89,6 +89,7 @@ pub(crate) enum Action {
     CopyText,
     Resume,
     CopyResume,
+    Keep,
     Subagent,
     Find,
     NextMatch,
@@ -143,14 +144,14 @@ impl Action {
             Self::Pin => "keep ignore",
             Self::Timeline => "calendar days weeks sessions happened toc",
             Self::Promote => "memory save keep quote grip",
-            Self::When => "date day jump yesterday week month",
-            Self::Today => "now date",
+            Self::When => "date day jump now today yesterday week month",
             Self::Accept | Self::AcceptSession => "approve keep",
-            Self::Revert => "reject undo back",
+            Self::Revert | Self::RevertSession => "reject undo back",
             Self::Note => "annotate comment remark",
             Self::Why => "blame who wrote session provenance origin memories",
             Self::Copy | Self::CopyText => "yank clipboard citation cite",
             Self::Resume => "continue session",
+            Self::Keep => "archive copy save sweep deleted",
             Self::Mark => "select",
             Self::MarkNone => "clear deselect",
             Self::FoldAll => "collapse close",
@@ -194,7 +195,6 @@ impl Action {
             | Self::PreviousHunk
             | Self::NextWeek
             | Self::PreviousWeek
-            | Self::Today
             | Self::When
             | Self::ScrollDown
             | Self::ScrollUp => "move",
@@ -232,6 +232,7 @@ impl Action {
             | Self::Accept
             | Self::AcceptSession
             | Self::Revert
+            | Self::RevertSession
             | Self::Note
             | Self::Promote
             | Self::TakeMine
@@ -248,7 +249,8 @@ impl Action {
             | Self::Copy
             | Self::CopyText
             | Self::Resume
-            | Self::CopyResume => "mark and copy",
+            | Self::CopyResume
+            | Self::Keep => "mark and copy",
             Self::Back | Self::Palette | Self::Help | Self::Suspend | Self::Quit | Self::Demo => {
                 "program"
             }

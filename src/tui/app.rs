@@ -204,6 +204,12 @@ impl App {
         }
     }
 
+    /// Where the keys go: how many panes there are, and the keys of the top one.
+    fn place(&self) -> (usize, Option<KeyContext>) {
+        let top = self.panes.last();
+        (self.panes.len(), top.map(|pane| pane.key_context()))
+    }
+
     fn top(&self) -> usize {
         self.panes.len().saturating_sub(1)
     }
@@ -215,7 +221,12 @@ impl App {
             Event::Woke(now) => self.now = now,
             Event::Input(inputs) => {
                 for input in inputs {
+                    let before = (self.place(), self.toast());
                     self.input(input, &mut effects);
+                    // What was said elsewhere names keys that may mean something else here.
+                    if self.place() != before.0 && self.toast() == before.1 {
+                        self.toast = None;
+                    }
                 }
                 for at in (0..self.panes.len()).rev() {
                     let steps = self.with_pane(at, |pane, cx| pane.settle(cx));

@@ -1,7 +1,7 @@
 //! Drawing shared by panes and dialogs: borders, frames of dialogs, shortened texts, two-ended rows,
 //! key hints.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Position, Rect};
@@ -195,11 +195,15 @@ pub(crate) fn store_label(name: &str, width: usize) -> String {
 
 /// Returns the last two components of a path.
 pub(crate) fn short_path(path: &Path) -> String {
-    let parts: Vec<String> = path
-        .components()
-        .filter(|part| *part != Component::RootDir)
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
+    let path_text = path.to_string_lossy();
+    // A log may come from Windows.
+    let separators: &[char] = if path.has_root() {
+        &['/']
+    } else {
+        &['/', '\\']
+    };
+    let parts = path_text.split(separators);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let from = parts.len().saturating_sub(2);
     let root = if from == 0 && path.has_root() {
         "/"
@@ -411,6 +415,10 @@ mod tests {
             ("/home/kim/shop", "kim/shop"),
             ("/", "/"),
             ("a/b", "a/b"),
+            (
+                r"D:\shop\.claude\worktrees\quick-fix",
+                "worktrees/quick-fix",
+            ),
         ] {
             assert_eq!(short_path(Path::new(path)), expected);
         }

@@ -119,6 +119,8 @@ pub(crate) struct WaiveJob {
 pub(crate) enum ReviewJob {
     /// Accept the items and hunks with these ids, store by store.
     Accept(Vec<(StoreId, Vec<String>)>),
+    /// Accept the files that were there before tome.
+    AcceptBefore,
     /// Write what was made of both texts of a conflict.
     Resolve {
         store: StoreId,
@@ -156,6 +158,8 @@ pub(crate) enum LogsJob {
     Discover(Vec<PathBuf>),
     /// The scope of the logs that are looked for next.
     Scope(LogScope),
+    /// Copy a session to where its agent does not delete it.
+    Keep(LogFile),
     /// Refresh the corpus: logs changed, or the cache was damaged.
     Refresh,
 }

@@ -139,6 +139,8 @@ pub(crate) enum Event {
         job: WaiveJob,
         result: Result<Vec<Option<Waiver>>, Error>,
     },
+    /// A session was copied to where its agent does not delete it; whether it was not before.
+    Kept(Result<bool, Error>),
     /// A store is shared with other machines now, or no longer, or that failed.
     Shared {
         store: String,

@@ -429,7 +429,7 @@ mod tests {
             (KeyContext::Tree, "j", Some(Action::Down)),
             (KeyContext::Tree, "e", Some(Action::Edit)),
             (KeyContext::Tree, "space", Some(Action::Mark)),
-            (KeyContext::Preview, "space", Some(Action::HalfDown)),
+            (KeyContext::Preview, "space", Some(Action::PageDown)),
             (KeyContext::Prompt, "e", None),
         ] {
             assert_eq!(keymap.action(context, key(pressed)), expected, "{pressed}");

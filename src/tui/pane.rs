@@ -100,6 +100,11 @@ pub(crate) fn say_trouble(text: impl Into<String>) -> Vec<Step> {
     vec![Step::Toast(Toast::trouble(text))]
 }
 
+/// Says how a range of marks goes on.
+pub(crate) fn say_range() -> Vec<Step> {
+    say("Move to the other end of the range; Space marks it, Esc drops it")
+}
+
 /// Whether the memories of a store can become one. Instructions are not merged away.
 pub(crate) fn can_merge(store: &StoreId) -> bool {
     !matches!(store.layout(), Layout::Instructions | Layout::Events)

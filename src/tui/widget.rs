@@ -9,6 +9,7 @@ pub(crate) mod filter;
 pub(crate) mod input;
 pub(crate) mod list;
 pub mod markdown;
+pub(crate) mod marks;
 pub(crate) mod merge;
 pub(crate) mod meter;
 pub(crate) mod readline;

@@ -162,6 +162,7 @@ impl Workers {
             clock: outside.clock,
             library: Arc::default(),
             newest: Arc::clone(&newest_check),
+            search_worker: searches.sender(),
             events: events.clone(),
             known_logs: None,
             contexts: Arc::clone(&outside.contexts),

@@ -28,7 +28,9 @@ mod state;
 mod why;
 
 pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
-pub use decide::{Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts};
+pub use decide::{
+    Selection, accept, accept_before, accepted_memories, annotate, plan_revert, plan_reverts,
+};
 pub(crate) use incoming::groups;
 pub use incoming::{
     Arrival, ConflictTexts, Incoming, Resolution, Sent, ThreeTexts, decided_incoming,

@@ -47,6 +47,25 @@ const DESCRIPTIONS: &str = "descriptions";
 /// How many folders above a log are named in the path of its copy; the formats look no further up.
 const FOLDERS: usize = 3;
 
+/// Copies `log` and those of its subagents to `dir`; adds their ids and the copies. What is a copy
+/// already is left out.
+pub fn keep_session(
+    dir: &Path,
+    log: &LogFile,
+    all: &[LogFile],
+    copies: &mut Vec<(String, PathBuf)>,
+) -> Result<()> {
+    let belongs = |other: &&LogFile| {
+        other.agent == log.agent && other.parent.as_deref() == Some(log.id.as_str())
+    };
+    for log in std::iter::once(log).chain(all.iter().filter(belongs)) {
+        if !log.path.starts_with(dir) {
+            copies.push((log.id.clone(), keep(dir, log)?));
+        }
+    }
+    Ok(())
+}
+
 /// Copies `log` to `dir`. A copy counts only if it was read back and has every message of the
 /// original. An earlier copy is replaced, unless it has messages that the log no longer has.
 pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {

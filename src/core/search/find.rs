@@ -397,7 +397,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let title = &memory_text.memory.title;
-            let time = Some(memory_text.memory.time()).filter(|time| *time > 0);
+            let time = memory_text.time;
             wanted.matcher.lines(title, &mut |_, score| {
                 let spot = MatchSpot::Title(number);
                 self.take(
@@ -481,7 +481,9 @@ impl<'a> Search<'a> {
         }
         let candidates = corpus.with_words(&wanted.words, part, filter, most);
         let (mut read, mut lines) = (0, 0);
-        while read < candidates.first.len() && self.scored.len() < self.request.limit {
+        // However few are asked for, the best of them may be read late.
+        let enough = self.request.limit.max(MOST_READ);
+        while read < candidates.first.len() && self.scored.len() < enough {
             let batch = if read == 0 {
                 FIRST_READ
             } else {
@@ -769,6 +771,32 @@ mod tests {
         let hits = matches.filter_map(|one| found.hit(&reader, one));
         hits.map(|hit| format!("{} {}", hit.citation, hit.text))
             .collect()
+    }
+
+    #[test]
+    fn the_first_is_the_same_however_few_are_asked_for() {
+        let notes = "the reprompt hook\nthe reprompt again\n";
+        let said = conversation(&["is the prompt too long?"]);
+        let home = TestHome::new(&[("hooks.md", notes)], &[said]);
+        let (memories, corpus) = (home.memories(), home.corpus());
+        let corpus = Some(&corpus);
+        let sources = Sources {
+            memories: &memories,
+            corpus,
+        };
+        let query = query("prompt");
+        let first = |limit: usize| {
+            let request = FindRequest {
+                query: &query,
+                limit,
+            };
+            let found = find(sources, request, &mut SearchCache::default(), &());
+            assert_eq!(found.matches.len(), limit.min(3));
+            found.matches[0].spot
+        };
+        assert!(matches!(first(9), MatchSpot::Message(..)));
+        assert_eq!(first(1), first(9));
+        assert_eq!(first(2), first(9));
     }
 
     /// Returns the result of one search.

@@ -40,6 +40,9 @@ pub struct MemoryText {
     pub layout: Layout,
     /// The metadata of the file.
     pub memory: Memory,
+    /// When it was last changed, in milliseconds since 1970, as the file itself tells; who knows more
+    /// may set it.
+    pub time: Option<i64>,
     /// The whole text; invalid UTF-8 is replaced.
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
@@ -278,6 +281,7 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
     is_searched.then(|| MemoryText {
         store: store.name().to_owned(),
         layout: store.layout(),
+        time: Some(memory.time()).filter(|time| *time > 0),
         memory,
         head: head_of(&text),
         left_out: grip_comments(&text),

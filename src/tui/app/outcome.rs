@@ -91,6 +91,11 @@ impl App {
                 vec![Step::Toast(reviewed(&job, result, undo))]
             }
             Event::Waived { job, result } => vec![Step::Toast(self.waived(&job, result))],
+            Event::Kept(result) => vec![Step::Toast(match result {
+                Ok(true) => Toast::done("Kept: its agent may delete the session, tome has a copy"),
+                Ok(false) => Toast::done("This is the copy that was kept"),
+                Err(error) => Toast::trouble(error.to_string()),
+            })],
             Event::Shared { store, result } => vec![Step::Toast(match result {
                 Ok(true) => Toast::done(format!("{store} is shared; tome sync carries it")),
                 Ok(false) => Toast::done(format!("{store} is no longer shared")),
@@ -362,6 +367,7 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
     let back = back.unwrap_or_default();
     match (job, result) {
         (_, Err(error)) => Toast::trouble(error.to_string()),
+        (ReviewJob::AcceptBefore, Ok(_)) => Toast::done("What was here before tome is accepted"),
         (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
         (ReviewJob::Accept(_), Ok(1)) => Toast::done(format!("Accepted{back}")),
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),

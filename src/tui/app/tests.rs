@@ -605,7 +605,7 @@ fn small_screens_keep_their_grace() {
         let mut ui = TestApp::sized(width, height, Background::Dark);
         ui.text();
         for pressed in [
-            "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "a", "<esc>",
+            "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "i", "<esc>",
         ] {
             ui.press(pressed);
             ui.text();

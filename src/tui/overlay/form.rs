@@ -14,7 +14,7 @@ use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::template;
 use crate::tui::action::Action;
-use crate::tui::cells::escape_line;
+use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{Dialog, draw_lines, fit_end};
 use crate::tui::effect::{Effect, LibraryJob, NewMemory};
 use crate::tui::keymap::KeyContext;
@@ -331,7 +331,15 @@ impl Pane for NewMemoryForm {
             }
             spans
         };
-        let (typed, column) = self.name.line(theme, width);
+        // A field without the keys shows its beginning.
+        let value = |field: Field, input: &Input| {
+            if field == self.field {
+                return input.line(theme, width);
+            }
+            let text = cells::cut(&escape_line(input.text()), usize::from(width));
+            (theme.line(text, Role::Text), 0)
+        };
+        let (typed, column) = value(Field::Name, &self.name);
         let mut store = vec![label(Some(Field::Store), "store   ")];
         let mut store_label = format!("{} · {}", self.target().name, self.target().layout);
         if self.target().new.is_some() {
@@ -349,7 +357,7 @@ impl Pane for NewMemoryForm {
             (None, true) => self.path(),
             (None, false) => String::new(),
         };
-        let (described, about_column) = self.about.line(theme, width);
+        let (described, about_column) = value(Field::About, &self.about);
         let mut about = vec![label(Some(Field::About), "about   ")];
         about.extend(described.spans);
         let mut text = vec![Line::from(store), Line::from(kind), Line::from(name)];

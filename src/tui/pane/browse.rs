@@ -8,7 +8,6 @@ pub(crate) mod tree;
 mod view;
 mod walk;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratatui::Frame;
@@ -33,6 +32,7 @@ use crate::tui::model::PaneContext;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{Cursor, Move};
+use crate::tui::widget::marks::Marks;
 pub(crate) use actions::editable_text;
 use tree::{Fold, Key, Node, Order, Tree, TreeOptions, TreeRow};
 
@@ -43,9 +43,7 @@ pub(crate) struct BrowsePane {
     tree: Tree,
     options: TreeOptions,
     cursor: Cursor,
-    marks: BTreeSet<Key>,
-    /// Where an open range of marks started.
-    range: Option<Key>,
+    marks: Marks<Key>,
     filter: RowFilter,
     focus: Focus,
     preview_visibility: Visibility,
@@ -214,7 +212,6 @@ impl BrowsePane {
             Action::MarkInvert => self.invert_marks(),
             Action::MarkNone => {
                 self.marks.clear();
-                self.range = None;
                 Vec::new()
             }
             _ => return None,
@@ -245,12 +242,12 @@ impl BrowsePane {
             if std::mem::take(&mut self.is_found) {
                 return vec![Step::Return];
             }
-        } else if self.range.is_some() {
-            self.range = None;
+        } else if self.marks.range().is_some() {
+            self.marks.drop_range();
         } else if self.filter.is_set() {
             self.filter.clear();
             return self.filtered(cx);
-        } else if !self.marks.is_empty() {
+        } else if !self.marks.keys().is_empty() {
             self.marks.clear();
         } else if self.options.order.take().is_some() {
             return self.reshape(cx);
@@ -330,16 +327,18 @@ impl Pane for BrowsePane {
         match event {
             Event::Indexed(library) => {
                 self.loaded = true;
-                let there = |key: &Key| match key {
-                    Key::Memory(store, path) => library
-                        .store_by_id(store)
-                        .is_some_and(|snapshot| snapshot.memory(path).is_some()),
-                    _ => false,
-                };
-                self.marks.retain(&there);
                 // A range whose start is gone does not come back with it.
-                let is_left = |key: &Key| !matches!(key, Key::Memory(..)) || there(key);
-                self.range = self.range.take().filter(is_left);
+                self.marks.retain(|key| {
+                    let (Key::Memory(store, path) | Key::Entry(store, path, _)) = key else {
+                        return true;
+                    };
+                    let snapshot = library.store_by_id(store);
+                    let memory = snapshot.and_then(|snapshot| snapshot.memory(path));
+                    memory.is_some_and(|memory| match key {
+                        Key::Entry(.., slug) => memory.entries.iter().any(|one| one.slug == *slug),
+                        _ => true,
+                    })
+                });
                 self.rebuild(library, cx)
             }
             Event::Read { .. } | Event::Opened { .. } => {

@@ -19,7 +19,7 @@ use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say, say_trouble};
+use super::{Pane, Step, say, say_range, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -49,8 +49,6 @@ pub(crate) struct CuratePane {
     stores: Vec<Arc<StoreSnapshot>>,
     /// Whether the user has moved the cursor.
     is_moved: bool,
-    /// The ids of the marked findings.
-    marks: BTreeSet<String>,
     /// The first visible line of the evidence.
     scroll: usize,
     visit: Visit,
@@ -107,8 +105,7 @@ impl CuratePane {
 
     /// The marked findings, or else the one under the cursor, or all below its heading.
     fn chosen(&self) -> Vec<&Located> {
-        let is_marked = |located: &&Located| self.marks.contains(&located.finding.id);
-        let marked: Vec<&Located> = self.findings.iter().filter(is_marked).collect();
+        let marked = self.marked();
         match self.list.selected() {
             _ if !marked.is_empty() => marked,
             Some(FindingRow::Heading { group, .. }) => self.group(group).collect(),
@@ -154,7 +151,7 @@ impl CuratePane {
         self.findings = make(std::mem::take(&mut self.findings));
         let ids = self.findings.iter().map(|located| &located.finding.id);
         let ids: BTreeSet<&String> = ids.collect();
-        self.marks.retain(|id| ids.contains(id));
+        self.list.marks.retain(|id| ids.contains(id));
         self.lay_out(cx);
     }
 
@@ -221,37 +218,38 @@ impl CuratePane {
         })
     }
 
-    /// Marks the finding under the cursor, or a whole group; or takes the mark away.
-    fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.is_moved = true;
-        match self.list.selected() {
-            Some(FindingRow::Heading { group, .. }) => {
-                let ids = self.group(group).map(|located| located.finding.id.clone());
-                let ids: Vec<String> = ids.collect();
-                if ids.iter().all(|id| self.marks.contains(id)) {
-                    self.marks.retain(|id| !ids.contains(id));
-                } else {
-                    self.marks.extend(ids);
-                }
-                Vec::new()
-            }
-            Some(FindingRow::Finding { id, .. }) => {
-                if !self.marks.remove(id) {
-                    self.marks.insert(id.clone());
-                }
-                self.moved(Move::Down, cx)
-            }
-            None => Vec::new(),
-        }
+    /// The marked findings.
+    fn marked(&self) -> Vec<&Located> {
+        let marked = self.list.marked();
+        let is_marked = |located: &&Located| marked.contains(&located.finding.id);
+        self.findings.iter().filter(is_marked).collect()
     }
 
-    fn invert_marks(&mut self) -> Vec<Step> {
-        let listed = self.findings.iter();
-        let listed = listed.filter(|located| self.shown.lists(located));
-        let ids = listed.map(|located| located.finding.id.clone());
-        let unmarked = ids.filter(|id| !self.marks.contains(id));
-        self.marks = unmarked.collect();
-        Vec::new()
+    /// Carries out an action on the marks, of which a heading stands for all below it.
+    fn act_on_marks(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        let ids = |findings: &mut dyn Iterator<Item = &Located>| -> Vec<String> {
+            findings.map(|located| located.finding.id.clone()).collect()
+        };
+        let before = self.list.position();
+        let is_range = match (action, self.list.selected()) {
+            (Action::Mark, Some(FindingRow::Heading { group, .. })) => {
+                let below = ids(&mut self.group(group));
+                self.list.marks.toggle(below);
+                false
+            }
+            (Action::MarkInvert, _) => {
+                let shown = &self.shown;
+                let listed = ids(&mut self.findings.iter().filter(|one| shown.lists(one)));
+                self.list.marks.invert(listed);
+                false
+            }
+            _ => self.list.act_on_marks(action, Parts::of(cx).height())?,
+        };
+        self.is_moved = true;
+        if self.list.position() != before {
+            self.scroll = 0;
+        }
+        Some(if is_range { say_range() } else { Vec::new() })
     }
 
     fn show_waived(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -265,14 +263,6 @@ impl CuratePane {
             format!("Without {waived}")
         };
         say(text)
-    }
-
-    fn back(&mut self) -> Vec<Step> {
-        if self.marks.is_empty() {
-            return vec![Step::Close];
-        }
-        self.marks.clear();
-        Vec::new()
     }
 }
 
@@ -322,20 +312,19 @@ impl Pane for CuratePane {
         if let Some(steps) = self.act_on_list(action, cx) {
             return Some(steps);
         }
+        if let Some(steps) = self.act_on_marks(action, cx) {
+            return Some(steps);
+        }
         Some(match action {
             Action::Sort => self.regroup(cx),
             Action::Left => self.fold(true, cx),
             Action::Right => self.fold(false, cx),
-            Action::Mark => self.mark(cx),
-            Action::MarkInvert => self.invert_marks(),
-            Action::MarkNone => {
-                self.marks.clear();
-                Vec::new()
-            }
             Action::Fix => self.fix(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
             Action::Merge => self.merge(cx),
+            Action::Why => self.explain(),
+            Action::Keep => self.keep_session(cx),
             Action::Waive => self.waive(),
             Action::Pin => self.pin(),
             Action::ShowWaived => self.show_waived(cx),
@@ -345,7 +334,7 @@ impl Pane for CuratePane {
             },
             Action::Undo => self.visit.replay(UndoDirection::Undo),
             Action::Redo => self.visit.replay(UndoDirection::Redo),
-            Action::Back => self.back(),
+            Action::Back => vec![Step::Close],
             _ => return None,
         })
     }
@@ -369,6 +358,7 @@ impl Pane for CuratePane {
                 self.curated(step, cx)
             }
             Event::Indexed(library) => self.check_changed(library, cx),
+            Event::Kept(Ok(true)) => vec![self.check(cx)],
             Event::Committed {
                 request,
                 result: Ok(Some(record)),
@@ -384,7 +374,7 @@ impl Pane for CuratePane {
                 self.visit.waived(job);
                 for (finding, waiver) in job.findings.iter().zip(waivers) {
                     self.findings.set_waived(&finding.id, waiver.clone());
-                    self.marks.remove(&finding.id);
+                    self.list.marks.retain(|id| *id != finding.id);
                 }
                 self.lay_out(cx);
                 Vec::new()
@@ -441,10 +431,14 @@ impl Pane for CuratePane {
     fn offers(&self, action: Action) -> bool {
         let has = |test: fn(&Located) -> bool| self.chosen().into_iter().any(test);
         match action {
+            Action::Keep => {
+                let here = self.selected();
+                here.is_some_and(|located| located.finding.rule == "swept-soon")
+            }
             Action::Fix => has(|located| located.is_open() && located.finding.fix.is_some()),
-            Action::Edit => self.selected().is_some(),
+            Action::Edit | Action::Why => self.selected().is_some(),
             Action::Down | Action::Mark => !self.list.rows().is_empty(),
-            Action::Merge => !self.marks.is_empty() || has(names_another),
+            Action::Merge => !self.list.marked().is_empty() || has(names_another),
             Action::Delete | Action::Waive | Action::Pin | Action::Open => has(|_| true),
             _ => true,
         }

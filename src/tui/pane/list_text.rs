@@ -130,7 +130,8 @@ pub(super) trait ListWithText {
         Some(match action {
             Action::PageUp => self.scroll_by(-page, cx),
             Action::PageDown => self.scroll_by(page, cx),
-            Action::HalfUp | Action::HalfDown => return None,
+            Action::HalfUp => self.scroll_by(-(page / 2).max(1), cx),
+            Action::HalfDown => self.scroll_by((page / 2).max(1), cx),
             action => self.moved(Move::of(action)?, cx),
         })
     }

@@ -21,7 +21,7 @@ use crate::core::text::display::{escape_controls, format_size};
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{KeyFocus, bordered, count, short_path};
-use crate::tui::effect::{Effect, Requester, TerminalJob, TimelineJob, TranscriptJob};
+use crate::tui::effect::{Effect, LogsJob, Requester, TerminalJob, TimelineJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -291,6 +291,11 @@ pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| copy_to_clipboard(resume.command_line()))
 }
 
+/// Copies a session to where its agent does not delete it.
+pub(crate) fn keep(log: &LogFile) -> Vec<Step> {
+    vec![Step::Effect(Effect::Logs(LogsJob::Keep(log.clone())))]
+}
+
 fn with_resume(resume: Option<Resume>, act: impl FnOnce(Resume) -> Vec<Step>) -> Vec<Step> {
     match resume {
         Some(resume) => act(resume),
@@ -333,6 +338,7 @@ impl Pane for LogPane {
             Action::CopyText => self.copy_text(),
             Action::Resume => resume(self.resume_command(cx)),
             Action::CopyResume => copy_resume(self.resume_command(cx)),
+            Action::Keep => keep(&self.file),
             Action::Subagent => self.open_subagent(cx),
             Action::Why => self.list_touched(cx),
             Action::Back if self.marked.is_some() => {

@@ -434,7 +434,7 @@ impl Preview {
         let text = cx.areas.preview_text();
         if let Some(talk) = self.shown_conversation() {
             let (turn, turns) = talk.turn();
-            let place = theme.span(format!(" {turn}/{turns} "), Role::Muted);
+            let place = theme.span(format!(" turn {turn}/{turns} "), Role::Muted);
             let facts = theme.span(format!(" {} ", escape_line(&content.facts)), Role::Muted);
             block = block
                 .title_bottom(Line::from(facts))

@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step};
+use super::{Pane, Step, say_range};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -140,6 +140,8 @@ impl QueuePane {
             self.filter.shows(&text)
         };
         let rows = self.queue.rows(is_shown);
+        let ids: HashSet<&String> = self.queue.entries.iter().map(|one| &one.item.id).collect();
+        self.list.marks.retain(|id| ids.contains(id));
         if self.list.replace(rows, Parts::of(cx).height()) {
             self.hunk = 0;
             self.scroll = 0;
@@ -254,6 +256,13 @@ impl Pane for QueuePane {
         if let Some(steps) = self.act_on_list(action, cx) {
             return Some(steps);
         }
+        let leaves_hunks = action == Action::Back && self.focus == Focus::Preview;
+        if !leaves_hunks
+            && let Some(is_range) = self.list.act_on_marks(action, Parts::of(cx).height())
+        {
+            (self.hunk, self.scroll) = (0, 0);
+            return Some(if is_range { say_range() } else { Vec::new() });
+        }
         Some(match action {
             Action::NextHunk => self.next_hunk(cx),
             Action::PreviousHunk => self.previous_hunk(cx),
@@ -264,6 +273,7 @@ impl Pane for QueuePane {
             Action::Accept => self.accept_chosen(cx),
             Action::AcceptSession => self.accept_session(cx),
             Action::Revert => self.revert(),
+            Action::RevertSession => self.revert_session(),
             Action::Note => self.note(),
             Action::Edit => self.edit(cx),
             Action::Delete => self.delete(cx),
@@ -370,6 +380,7 @@ impl Pane for QueuePane {
             Action::Accept
             | Action::AcceptSession
             | Action::Revert
+            | Action::RevertSession
             | Action::Note
             | Action::Why => self.entry().is_some(),
             Action::Edit | Action::Delete | Action::Open => self.entry().is_some_and(|entry| {

@@ -243,7 +243,6 @@ impl Pane for TimelinePane {
             Action::NextPane => self.switch_part(cx),
             Action::NextWeek => self.week(Move::Down, cx),
             Action::PreviousWeek => self.week(Move::Up, cx),
-            Action::Today => self.go_to(&NodeId::Day(self.today), cx),
             Action::When => self.choose_place(),
             Action::Find => FindPane::open(cx),
             Action::Copy => self.cite(),

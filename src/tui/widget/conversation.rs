@@ -77,6 +77,8 @@ pub(crate) struct Conversation {
     /// Tool calls whose fold state differs from the `Tools` layer, by their first message.
     toggled: HashSet<usize>,
     words: MarkedWords,
+    /// Whether only what was said is searched for them, as where they were found.
+    says_only: bool,
     /// The lines that have the words, in order.
     matches: Vec<MatchPlace>,
     /// The line that was gone to last.
@@ -125,6 +127,7 @@ impl Conversation {
             layers: Vec::new(),
             toggled: HashSet::new(),
             words: MarkedWords::default(),
+            says_only: false,
             matches: Vec::new(),
             current: None,
             selected: 0,

@@ -3,6 +3,7 @@
 //! [`Cursor`] is the arithmetic, for rows that somebody else keeps. [`List`] keeps its rows: the
 //! selection passes over headings, and stays on its row when the rows are others.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use ratatui::Frame;
@@ -12,6 +13,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::action::Action;
 use crate::tui::chrome::two_ends;
 use crate::tui::theme::{Role, Theme};
+use crate::tui::widget::marks::Marks;
 
 /// How many rows stay between the selection and the edge of the screen, if the list has them.
 const MARGIN: usize = 2;
@@ -56,14 +58,24 @@ impl Move {
     }
 }
 
-/// How a row is drawn: whether it is the selected one, and how wide.
+/// How a row is drawn: whether it is the selected one, whether it is marked, and how wide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowLook {
     pub(crate) is_here: bool,
+    pub(crate) is_marked: bool,
     pub(crate) width: usize,
 }
 
 impl RowLook {
+    /// Returns the mark of a marked row, or blanks.
+    pub(crate) fn mark(self, theme: &Theme) -> Span<'static> {
+        if self.is_marked {
+            theme.span("✓ ", Role::Accent)
+        } else {
+            Span::raw("  ")
+        }
+    }
+
     /// Returns a row with text at both ends, behind so many blanks. The selected one has a bar
     /// before them.
     pub(crate) fn line<'a>(
@@ -165,6 +177,7 @@ impl Cursor {
         for (at, y) in window.zip(area.top()..area.bottom()) {
             let look = RowLook {
                 is_here: at == self.selected,
+                is_marked: false,
                 width: usize::from(area.width),
             };
             frame.render_widget(line(at, look), Rect::new(area.x, y, area.width, 1));
@@ -216,17 +229,23 @@ pub(crate) trait Row: Clone {
     /// Whether it is this row of an earlier list.
     fn is_same(&self, other: &Self) -> bool;
 
+    /// What it is marked by; `None` if it cannot be marked.
+    fn mark_key(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether the selection passes over it.
     fn is_passed(&self) -> bool {
         false
     }
 }
 
-/// Rows, one of which is selected.
+/// Rows, one of which is selected, and some of which may be marked.
 #[derive(Debug)]
 pub(crate) struct List<R> {
     rows: Vec<R>,
     cursor: Cursor,
+    pub(crate) marks: Marks<String>,
 }
 
 impl<R> Default for List<R> {
@@ -234,6 +253,7 @@ impl<R> Default for List<R> {
         Self {
             rows: Vec::new(),
             cursor: Cursor::default(),
+            marks: Marks::default(),
         }
     }
 }
@@ -278,6 +298,56 @@ impl<R: Row> List<R> {
         self.pass(else_to);
     }
 
+    /// The keys of the marked rows, those of an open range included.
+    pub(crate) fn marked(&self) -> BTreeSet<String> {
+        let mut marked = self.marks.keys().clone();
+        marked.extend(self.keys_in_range());
+        marked
+    }
+
+    /// The keys of the rows from the start of the open range to the selection.
+    fn keys_in_range(&self) -> Vec<String> {
+        let start = self.marks.range().map(String::as_str);
+        let is_start = |row: &R| start.is_some() && row.mark_key() == start;
+        let Some(start) = self.rows.iter().position(is_start) else {
+            return Vec::new();
+        };
+        let (first, last) = (start.min(self.position()), start.max(self.position()));
+        keys(self.rows.iter().take(last + 1).skip(first)).collect()
+    }
+
+    /// Carries out an action on the marks. Returns whether a range was begun; `None` for any other
+    /// action.
+    pub(crate) fn act_on_marks(&mut self, action: Action, height: usize) -> Option<bool> {
+        let begins = self.marks.range().is_none();
+        let here = self.selected().and_then(R::mark_key).map(str::to_owned);
+        match action {
+            Action::Mark if begins => {
+                self.marks.toggle(here.into_iter().collect());
+                self.step(Move::Down, height);
+            }
+            Action::MarkRange if begins => {
+                self.marks.begin_range(here);
+                return Some(self.marks.range().is_some());
+            }
+            Action::Mark | Action::MarkRange => self.marks.end_range(self.keys_in_range()),
+            Action::MarkDown | Action::MarkUp => {
+                self.marks.begin_range(here);
+                let is_up = action == Action::MarkUp;
+                self.step(if is_up { Move::Up } else { Move::Down }, height);
+            }
+            Action::MarkInvert => {
+                self.marks.end_range(self.keys_in_range());
+                self.marks.invert(keys(self.rows.iter()));
+            }
+            Action::MarkNone => self.marks.clear(),
+            Action::Back if !begins => self.marks.drop_range(),
+            Action::Back if !self.marks.keys().is_empty() => self.marks.clear(),
+            _ => return None,
+        }
+        Some(false)
+    }
+
     /// Scrolls to the selection, moving as little as possible.
     pub(crate) fn fit(&mut self, height: usize) {
         self.cursor.fit(height, self.rows.len());
@@ -295,7 +365,12 @@ impl<R: Row> List<R> {
         area: Rect,
         mut line: impl FnMut(&R, RowLook) -> Line<'a>,
     ) {
-        let line = |at: usize, look| line(&self.rows[at], look);
+        let marked = self.marked();
+        let line = |at: usize, look| {
+            let row: &R = &self.rows[at];
+            let is_marked = row.mark_key().is_some_and(|key| marked.contains(key));
+            line(row, RowLook { is_marked, ..look })
+        };
         self.cursor.draw(frame, area, self.rows.len(), line);
     }
 
@@ -317,6 +392,10 @@ impl<R: Row> List<R> {
         };
         self.cursor.selected = first.or(second).unwrap_or(0);
     }
+}
+
+fn keys<'a, R: Row + 'a>(rows: impl Iterator<Item = &'a R>) -> impl Iterator<Item = String> {
+    rows.filter_map(|row| row.mark_key().map(str::to_owned))
 }
 
 fn margin(height: usize) -> usize {

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
 use super::{curate, search, tell_unwatched, timeline, why};
-use crate::core::Result;
 use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::log::LogFile;
+use crate::core::log::keep::keep_session;
 use crate::core::memory::library::{Library, LogGroup};
 use crate::core::search::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::search::index::{BuildProgress, Progress, ReadResults};
+use crate::core::{Error, Result};
 use crate::tui::effect::LogsJob;
 use crate::tui::event::{Event, EventSender};
 
@@ -130,6 +131,17 @@ impl CorpusWorker {
         )
     }
 
+    /// Copies a session to the folder of kept logs. Returns whether it was not there.
+    fn keep(&self, log: &LogFile) -> Result<bool> {
+        let Some(kept) = &self.catalog.kept else {
+            let why = "logs are not kept while only the stores that were named are shown";
+            return Err(Error::refused(&log.id, why));
+        };
+        let mut copies = Vec::new();
+        keep_session(kept, log, &self.catalog.files(), &mut copies)?;
+        Ok(!copies.is_empty())
+    }
+
     /// Watches the directories of the logs, where new ones may appear.
     fn watch_logs(&mut self, files: &[LogFile]) {
         let Some(watch) = &mut self.watch else { return };
@@ -171,6 +183,7 @@ impl Worker for CorpusWorker {
                 self.catalog.scope = scope;
                 return;
             }
+            LogsJob::Keep(log) => return self.events.send(Event::Kept(self.keep(&log))),
             LogsJob::Refresh => {}
         }
         self.refresh();

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::thread::Worker;
+use super::search;
+use super::thread::{JobSender, Worker};
 use crate::core::change::history::History;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
@@ -31,6 +32,7 @@ pub(super) struct CurateWorker {
     pub(super) library: Arc<Library>,
     /// The generation of the newest check: an older one stops between two rules.
     pub(super) newest: Arc<AtomicU64>,
+    pub(super) search_worker: JobSender<search::Job>,
     pub(super) events: EventSender,
     pub(super) known_logs: Option<KnownLogs>,
     pub(super) contexts: Arc<dyn ContextSource>,
@@ -116,6 +118,10 @@ impl CurateWorker {
         );
         if let Ok((_, Ok(ledger))) = read {
             let ledger = Arc::new(ledger);
+            if self.counted.as_ref() != Some(&ledger) {
+                self.search_worker
+                    .send(search::Job::Ledger(Arc::clone(&ledger)));
+            }
             self.counted = Some(Arc::clone(&ledger));
             self.events.send(Event::Counted(ledger));
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::writer::Writer;
 use crate::core::Result;
 use crate::core::insight::review::{
-    Observed, Resolution, Selection, accept, accepted_memories, annotate, count, observe, resolve,
-    waiting_paths,
+    Observed, Resolution, Selection, accept, accept_before, accepted_memories, annotate, count,
+    observe, resolve, waiting_paths,
 };
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
@@ -72,6 +72,7 @@ impl Writer {
     pub(super) fn review(&mut self, job: &ReviewJob) -> Result<usize> {
         let decided = match job {
             ReviewJob::Accept(stores) => self.accept(stores),
+            ReviewJob::AcceptBefore => self.accept_before(),
             ReviewJob::Resolve { store, resolution } => self.resolve(store, resolution),
             ReviewJob::Note { store, ids, text } => {
                 let selection = Selection::Ids(ids.clone());
@@ -94,6 +95,13 @@ impl Writer {
         let (author, moment) = (&self.author, &(self.clock)());
         let records = accept(&self.history, &meant, &selection, author, moment)?;
         Ok(accepted_memories(&records).len())
+    }
+
+    fn accept_before(&self) -> Result<usize> {
+        for snapshot in &self.library.stores {
+            accept_before(&self.history, &snapshot.store)?;
+        }
+        Ok(0)
     }
 
     fn resolve(&self, store: &StoreId, resolution: &Resolution) -> Result<usize> {

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use super::meaning::Meaning;
 use super::thread::Worker;
 use crate::core::disk::parallel::with_on_all_cores;
+use crate::core::insight::ledger::Ledger;
 use crate::core::log::Role;
 use crate::core::memory::library::Library;
 use crate::core::search::find::{
@@ -36,7 +37,7 @@ const MOST_OTHERS: usize = 20;
 /// The maximum number of further lines of all rows together.
 const MOST_OTHERS_IN_ALL: usize = 600;
 /// The maximum number of lines that are grouped into rows.
-const MOST_LINES: usize = 2000;
+pub(crate) const MOST_LINES: usize = 2000;
 /// How long a search rests when it has sent rows before it is over: without a processor of its own,
 /// the thread that draws them would wait for some milliseconds.
 const REST: Duration = Duration::from_millis(2);
@@ -48,6 +49,8 @@ pub(crate) enum Job {
     Stores(Arc<Library>),
     /// The current corpus.
     Logs(Arc<Corpus>),
+    /// What is known about the memories beyond their files.
+    Ledger(Arc<Ledger>),
     /// Run a search.
     Find(SearchJob),
 }
@@ -61,6 +64,7 @@ pub(crate) struct SearchWorker {
     pub(crate) newest: Arc<AtomicU64>,
     pub(crate) library: Arc<Library>,
     pub(crate) memories: MemoryTexts,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) corpus: Option<Arc<Corpus>>,
     /// What the last search keeps for the next one.
     pub(crate) cache: SearchCache,
@@ -85,6 +89,7 @@ impl SearchWorker {
             newest,
             library: Arc::default(),
             memories: MemoryTexts::default(),
+            ledger: Arc::default(),
             corpus: None,
             cache: SearchCache::default(),
             meaning: None,
@@ -101,6 +106,17 @@ impl SearchWorker {
             Err(error) => self.events.fail(&error),
         }
         self.library = library;
+        self.date_memories();
+    }
+
+    /// Dates the memories as the tree does.
+    fn date_memories(&mut self) {
+        for text in &mut self.memories.texts {
+            if let Some(snapshot) = self.library.store(&text.store) {
+                let time = self.ledger.last_change(snapshot.store.id(), &text.memory);
+                text.time = Some(time).filter(|time| *time != 0);
+            }
+        }
         self.cache.forget();
         self.events.send(Event::SearchSourcesChanged);
     }
@@ -212,6 +228,10 @@ impl Worker for SearchWorker {
                 }
                 self.events.send(Event::SearchSourcesChanged);
             }
+            Job::Ledger(ledger) => {
+                self.ledger = ledger;
+                self.date_memories();
+            }
             Job::Find(job) => self.find(&job),
         }
     }
@@ -221,6 +241,7 @@ impl Worker for SearchWorker {
             (newer, older),
             (Job::Stores(_), Job::Stores(_))
                 | (Job::Logs(_), Job::Logs(_))
+                | (Job::Ledger(_), Job::Ledger(_))
                 | (Job::Find(_), Job::Find(_))
         )
     }

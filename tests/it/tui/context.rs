@@ -15,7 +15,7 @@ fn a_file_that_an_agent_loads_is_edited_and_its_meter_is_seen_before_it_is_saved
     home.file("project/AGENTS.md", "For Codex.\n");
     let before = fs::read_to_string(&path).expect("text");
     let tty = Tty::seeing(&home, "memories");
-    tty.press("a", "context · claude-code in ~/project");
+    tty.press("i", "context · claude-code in ~/project");
     let screen = tty.see("15 tokens");
     has(&screen, ["import  docs/tests.md"]);
     // What tome does not edit is shown.

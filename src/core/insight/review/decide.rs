@@ -155,6 +155,23 @@ pub fn accept(
     Ok(records)
 }
 
+/// Says that the person knows the files that were there when tome first saw a store.
+pub fn accept_before(history: &History, store: &Store) -> Result<()> {
+    let _lock = history.lock(&[store.root().path()])?;
+    match State::load(history, store.id())? {
+        Some((mut state, _)) => forget_before(history, store, &mut state),
+        None => Ok(()),
+    }
+}
+
+fn forget_before(history: &History, store: &Store, state: &mut State) -> Result<()> {
+    if state.here_before > 0 {
+        state.here_before = 0;
+        state.save(history, store.id())?;
+    }
+    Ok(())
+}
+
 /// The references of the memories that acceptances were about: neither indexes nor patch files.
 pub fn accepted_memories(records: &[Record]) -> Vec<String> {
     let files = records.iter().flat_map(|record| &record.files);
@@ -177,9 +194,8 @@ fn accept_written(
         let Some((mut state, _)) = State::load(history, store.id())? else {
             continue;
         };
-        if *selection == Selection::All && state.here_before > 0 {
-            state.here_before = 0;
-            state.save(history, store.id())?;
+        if *selection == Selection::All {
+            forget_before(history, store, &mut state)?;
         }
         for file in waiting_files(history, store, &state)? {
             if let Some(chosen) = chosen(&file, selection) {

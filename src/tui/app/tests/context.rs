@@ -75,7 +75,7 @@ pub(super) fn opened(width: u16, height: u16, background: Background) -> TestApp
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(path, text).expect("written");
     }
-    assert_eq!(ui.press("a"), []);
+    assert_eq!(ui.press("i"), []);
     ui
 }
 

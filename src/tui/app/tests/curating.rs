@@ -310,6 +310,12 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     curating.undo_and_check();
     assert_eq!(curating.read_file("MEMORY.md"), before.0);
     assert!(!curating.title().contains("freed"), "{}", curating.title());
+    // A range of rows; Esc drops it.
+    curating.press("V k");
+    curating.shows(["2 marked"]);
+    curating.press("<esc>");
+    curating.lacks(["marked"]);
+    assert_eq!(curating.place(), KeyContext::Curate);
     // Several at once are one change, over all groups.
     curating.select("index-dangling");
     curating.press("<space>");
@@ -412,7 +418,7 @@ fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
     curating.shows(["1 finding waived · u undoes it"]);
     curating.lacks(["gone.md"]);
     curating.is_at("lost.md");
-    curating.press("W");
+    curating.press(".");
     curating.select("gone.md");
     assert!(curating.here().ends_with("waived"), "{}", curating.here());
     curating.shows(["waived on 2026-02-12 by kim: soon"]);

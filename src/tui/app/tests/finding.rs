@@ -8,14 +8,17 @@ use std::sync::mpsc::Receiver;
 use jiff::tz::TimeZone;
 
 use super::{TestApp, copying, kept_text, moment, plan_of};
+use crate::core::insight::ledger::{Account, Ledger};
 use crate::core::insight::timeline::Timeline;
 use crate::core::insight::timeline::summarize::Offline;
 use crate::core::log::{LogLocations, Resume};
+use crate::core::memory::layout::Layout;
 use crate::core::memory::library::Library;
+use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::search::fixture::TestModel;
 use crate::core::search::semantic::Semantic;
-use crate::tui::effect::{Effect, LibraryJob, Request, SearchJob, TerminalJob};
+use crate::tui::effect::{Effect, LibraryJob, LogsJob, Request, SearchJob, TerminalJob};
 use crate::tui::event::{Event, EventSender};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -139,6 +142,70 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
         "{}",
         text.text
     );
+}
+
+#[test]
+fn what_is_found_is_as_old_as_in_the_tree() {
+    let mut ui = TestApp::with_logs();
+    let id = ui.id("claude");
+    let store = Store::open("claude", id.root(), Some(Layout::Index)).expect("a store");
+    let account = Account {
+        id,
+        committed: Some(1 - 3 * 86_400_000),
+        ..Account::new(&store, "release.md", None)
+    };
+    let ledger = Arc::new(Ledger::new(vec![account], Vec::new(), Vec::new()));
+    ui.searcher()
+        .worker
+        .perform(Job::Ledger(Arc::clone(&ledger)));
+    ui.tell(Event::Counted(ledger));
+    let in_tree = ui.row("Release");
+    ui.press("/ release");
+    let found = ui.row("◆ Release");
+    assert!(
+        in_tree.contains(" 3d ") && found.contains(" 3d "),
+        "{in_tree} {found}"
+    );
+    ui.press("<space>since:2d");
+    ui.lacks(["◆ Release"]);
+    // A file that is read again keeps it.
+    let library = Arc::clone(&ui.library);
+    ui.searcher().worker.perform(Job::Stores(library));
+    ui.press("<bs>9d");
+    ui.shows(["◆ Release"]);
+}
+
+#[test]
+fn the_text_of_the_preview_is_copied() {
+    let mut ui = TestApp::new();
+    ui.press("jjjj");
+    let copied = ui.press("Y");
+    let [Effect::Terminal(TerminalJob::Copy(text))] = copied.as_slice() else {
+        panic!("{copied:?}");
+    };
+    assert!(
+        text.contains("Use JWT with refresh token rotation."),
+        "{text}"
+    );
+    assert!(!text.contains("description:"), "without the header: {text}");
+}
+
+#[test]
+fn a_session_is_kept_from_its_row_and_from_its_log() {
+    let mut ui = TestApp::with_logs();
+    assert_eq!(ui.press("C"), []);
+    ui.shows(["Go to a session to keep a copy of it"]);
+    ui.press("f log<space>people<cr>");
+    let row = ui.press("C");
+    let [Effect::Logs(LogsJob::Keep(file))] = row.as_slice() else {
+        panic!("{row:?}");
+    };
+    assert_eq!(file.id, "s1");
+    ui.press("<cr>");
+    assert_eq!(ui.place(), KeyContext::Log);
+    assert_eq!(ui.press("C"), row);
+    ui.tell(Event::Kept(Ok(true)));
+    ui.shows(["tome has a copy"]);
 }
 
 #[test]

@@ -77,6 +77,37 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
 }
 
 #[test]
+fn a_log_that_find_opened_counts_the_lines_that_find_counted() {
+    let mut ui = TestApp::sized_with_logs(100, 24, Background::Dark);
+    let said = [
+        ("user", "is the needle there?"),
+        ("assistant", "a needle is."),
+    ];
+    write_log(&mut ui, "s9", &said);
+    let folder = ui.home.path().join("agent/projects/-work-till");
+    let call = serde_json::json!({
+        "type": "assistant", "uuid": "a9", "cwd": "/work/till", "sessionId": "s9",
+        "timestamp": "2026-01-03T03:05:00Z",
+        "message": { "role": "assistant", "content": [
+            { "type": "tool_use", "id": "t9", "name": "Bash", "input": { "command": "grep needle" } },
+        ] },
+    });
+    let mut log = fs::read_to_string(folder.join("s9.jsonl")).expect("there");
+    log.push_str(&format!("{call}\n"));
+    fs::write(folder.join("s9.jsonl"), log).expect("written");
+    ui.look();
+    ui.press("/ needle");
+    ui.shows(["2 found in 1 place", "▸+1"]);
+    ui.press("<cr>");
+    ui.shows(["1/2 found"]);
+    ui.press("n n");
+    ui.shows(["1/2 found"]);
+    // Looked for here, it is found in calls, too.
+    ui.press("/ needle <cr>");
+    ui.shows(["/3 found"]);
+}
+
+#[test]
 fn a_log_found_by_letters_has_a_next_match() {
     let mut ui = TestApp::with_logs();
     ui.press("/ rfrsh<space>rttn<space>");

@@ -24,9 +24,9 @@ fn folding_sorting_and_hiding() {
     ui.shows(["User Preferences"]);
     ui.press("s");
     ui.shows(["Sorted by age"]);
-    ui.press("w");
+    ui.press("-");
     ui.lacks(["what the agent sees"]);
-    ui.press("w");
+    ui.press("-");
     ui.shows(["what the agent sees"]);
     ui.press(AUTH);
     ui.press("<space>");
@@ -387,7 +387,7 @@ fn a_frame_of_another_size_is_drawn_in_every_place() {
         "<esc>",
     ];
     let places = [
-        "", "<cr>", "e", "/auth", "c", "R", "t", "a", "H", "?", ":", "n", "r", "M", "+", "/x?",
+        "", "<cr>", "e", "/auth", "c", "R", "t", "i", "H", "?", ":", "n", "r", "M", "+", "/x?",
     ];
     let draw = |ui: &mut TestApp, (width, height): (u16, u16), place: &str| {
         let backend = TestBackend::new(width, height);

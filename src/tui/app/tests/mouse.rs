@@ -134,7 +134,7 @@ fn a_pane_with_the_whole_screen_says_how_to_leave_it() {
 #[test]
 fn another_agent_is_chosen_by_a_click_on_its_name() {
     let mut ui = TestApp::sized(120, 28, Background::Dark);
-    ui.press("a");
+    ui.press("i");
     ui.shows(["context · claude-code"]);
     ui.click_on("codex ");
     ui.shows(["context · codex"]);

@@ -8,8 +8,8 @@ use crate::core::change::history::Origin;
 use crate::core::change::{Author, Change};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
-    Incoming, Selection, Sent, Writer, accept, annotate, observe_files, observe_store, offer,
-    plan_reverts, queue, resolve,
+    Incoming, Selection, Sent, Writer, accept, accept_before, annotate, observe_files,
+    observe_store, offer, plan_reverts, queue, resolve,
 };
 use crate::core::memory::library::{Library, LogSummary};
 use crate::core::memory::store::Store;
@@ -116,6 +116,7 @@ impl TestApp {
                 let records = accept(&self.history, &[&store], &ids, &you(), &moment(3));
                 records.map(|records| records.iter().map(|record| record.files.len()).sum())
             }
+            ReviewJob::AcceptBefore => accept_before(&self.history, &store).map(|()| 0),
             ReviewJob::Resolve { resolution, .. } => {
                 let author = Author::outside();
                 let made = resolve(&self.history, &store, resolution, &author, &moment(3));
@@ -229,15 +230,65 @@ fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
 }
 
 #[test]
+fn marked_files_ranges_and_sessions_are_decided_about_together() {
+    let mut reviewing = TestApp::reviewing();
+    let ids = |effects: &[Effect]| -> usize {
+        let [Effect::Library(LibraryJob::Plan { request, .. })] = effects else {
+            panic!("{effects:?}");
+        };
+        let Request::Revert(stores) = &**request else {
+            panic!("{request:?}");
+        };
+        stores.iter().map(|(_, ids)| ids.len()).sum()
+    };
+    let one = ids(&reviewing.press("g r"));
+    assert_eq!(
+        (one, ids(&reviewing.press("J R"))),
+        (2, 2),
+        "both hunks, of one session"
+    );
+    reviewing.press("<esc>");
+    reviewing.press("<space>");
+    reviewing.shows(["1 marked"]);
+    reviewing.is_at("grace.md");
+    assert_eq!(
+        ids(&reviewing.press("r")),
+        one,
+        "the marked one, not that here"
+    );
+    reviewing.press("U V");
+    reviewing.shows(["Esc drops it"]);
+    reviewing.press("k");
+    reviewing.shows(["2 marked"]);
+    let both = ids(&reviewing.press("r"));
+    assert_eq!(both, 3, "two hunks and a new file");
+    reviewing.press("<esc>");
+    reviewing.lacks(["marked"]);
+    assert_eq!(
+        reviewing.place(),
+        KeyContext::Queue,
+        "Esc dropped the range"
+    );
+    reviewing.press("*");
+    reviewing.shows(["2 marked"]);
+    let effects = reviewing.press("a");
+    let [Effect::Write(WriteJob::Review(ReviewJob::Accept(stores)))] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(stores.iter().map(|(_, ids)| ids.len()).sum::<usize>(), both);
+    reviewing.shows(["Nothing waits for review."]);
+}
+
+#[test]
 fn files_and_hunks_are_gone_through_with_the_keys() {
     let mut reviewing = TestApp::reviewing();
     reviewing.press("g");
     reviewing.is_at("auth.md");
-    reviewing.press("<tab>");
+    reviewing.press("j");
     reviewing.is_at("grace.md");
-    reviewing.press("<tab>");
+    reviewing.press("j");
     assert!(reviewing.here().contains("grace.md"), "the last one");
-    reviewing.press("<backtab>");
+    reviewing.press("k");
     reviewing.is_at("auth.md");
     reviewing.press("J");
     reviewing.shows(["hunk 1 of 2"]);

@@ -70,6 +70,14 @@ fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
     ui.tell(event);
     ui.shows(["· u undoes it"]);
     ui.press("/");
+    ui.lacks(["· u undoes it"]);
+    ui.press("<esc>");
+    let event = change(&ui);
+    ui.tell(event);
+    ui.press("i");
+    assert_eq!(ui.place(), KeyContext::Context);
+    ui.lacks(["· u undoes it"]);
+    ui.press("<esc>/");
     let event = change(&ui);
     ui.tell(event);
     ui.shows(["· Alt-u undoes it"]);

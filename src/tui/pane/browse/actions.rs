@@ -27,7 +27,7 @@ use crate::tui::pane::curate::CuratePane;
 use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
-use crate::tui::pane::log::{copy_resume, copy_to_clipboard, resume};
+use crate::tui::pane::log::{copy_resume, copy_to_clipboard, keep, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
 use crate::tui::pane::{Step, Toast, say, say_trouble};
@@ -60,6 +60,10 @@ impl BrowsePane {
                 Some(log) if action == Action::CopyResume => copy_resume(log.resume()),
                 Some(log) => resume(log.resume()),
                 None => say("Go to a session to continue it"),
+            },
+            Action::Keep => match self.selected_log() {
+                Some(log) => keep(&log.file),
+                None => say("Go to a session to keep a copy of it"),
             },
             Action::New => self.new_memory(cx),
             Action::Rename => self.prompt(Purpose::Rename),
@@ -94,6 +98,7 @@ impl BrowsePane {
                 ContextPane::open(agent, cx)
             }
             Action::Copy => self.copy(),
+            Action::CopyText => self.copy_text(),
             Action::GoBack => match self.trail.pop() {
                 Some(key) => self.go(&key, cx).unwrap_or_default(),
                 None => say("No link was followed to come here"),
@@ -361,6 +366,14 @@ impl BrowsePane {
         copy_to_clipboard(text)
     }
 
+    /// Copies the text of the preview.
+    fn copy_text(&self) -> Vec<Step> {
+        match self.preview.content.text.as_str() {
+            "" => say("Go to a memory to copy its text"),
+            text => copy_to_clipboard(text.to_owned()),
+        }
+    }
+
     /// Adds the memories to the store's index that it does not name.
     pub(super) fn list_in_index(&self) -> Vec<Step> {
         let Some(snapshot) = self.selected_store() else {
@@ -383,9 +396,9 @@ impl BrowsePane {
                 Some(Key::Store(_)) => self.selected_store().is_some_and(|s| s.index.is_some()),
                 _ => false,
             },
-            Action::Delete => !self.marks.is_empty() || self.selected_memory().is_some(),
+            Action::Delete => !self.marked().is_empty() || self.selected_memory().is_some(),
             Action::Rename | Action::Duplicate => self.selected_memory().is_some(),
-            Action::Resume => self.selected_log().is_some(),
+            Action::Resume | Action::Keep => self.selected_log().is_some(),
             Action::Review => !self.to_review.is_empty(),
             Action::Why => self.selected_memory().is_some() || self.selected_log().is_some(),
             Action::ListInIndex => self

@@ -13,17 +13,17 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
-use crate::tui::pane::{Step, can_merge, say};
+use crate::tui::pane::{Step, can_merge, say, say_range};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {
     /// The marked memories, those of an open range included.
     pub(super) fn marked(&self) -> Cow<'_, BTreeSet<Key>> {
         let Some(rows) = self.range_rows() else {
-            return Cow::Borrowed(&self.marks);
+            return Cow::Borrowed(self.marks.keys());
         };
         let rows = self.tree.rows[rows].iter();
-        let mut marked = self.marks.clone();
+        let mut marked = self.marks.keys().clone();
         marked.extend(rows.filter_map(|row| self.memory_key(row)));
         Cow::Owned(marked)
     }
@@ -89,7 +89,7 @@ impl BrowsePane {
 
     /// The rows from the start of the open range to the cursor.
     pub(super) fn range_rows(&self) -> Option<RangeInclusive<usize>> {
-        let start = self.tree.find(&self.library, self.range.as_ref()?)?;
+        let start = self.tree.find(&self.library, self.marks.range()?)?;
         let here = self.cursor.selected;
         Some(start.min(here)..=start.max(here))
     }
@@ -104,15 +104,13 @@ impl BrowsePane {
 
     /// Marks the row under the cursor, or takes its mark away: a memory, or a whole section.
     pub(super) fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.range.is_some() {
+        if self.marks.range().is_some() {
             return self.end_range();
         }
         if let Some(key) = self.selected()
             && matches!(key, Key::Memory(..) | Key::Entry(..))
         {
-            if !self.marks.remove(&key) {
-                self.marks.insert(key);
-            }
+            self.marks.toggle(vec![key]);
             return self.moved(Move::Down, cx);
         }
         let section: Vec<Key> = match self.selected() {
@@ -122,37 +120,29 @@ impl BrowsePane {
         if section.is_empty() {
             return say("Only memories can be marked");
         }
-        if section.iter().all(|key| self.marks.contains(key)) {
-            self.marks.retain(|key| !section.contains(key));
-        } else {
-            self.marks.extend(section);
-        }
+        self.marks.toggle(section);
         Vec::new()
     }
 
     /// Starts a range at the cursor, or ends it and marks its memories.
     pub(super) fn mark_range(&mut self) -> Vec<Step> {
-        if self.range.is_some() {
+        if self.marks.range().is_some() {
             return self.end_range();
         }
-        self.range = self.selected();
-        say("Move to the other end of the range; Space marks it, Esc drops it")
+        self.marks.begin_range(self.selected());
+        say_range()
     }
 
     /// Extends the open range by a row, or starts one.
     pub(super) fn extend_range(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.range.is_none() {
-            self.range = self.selected();
-        }
+        self.marks.begin_range(self.selected());
         self.moved(to, cx)
     }
 
     /// Ends the open range, if there is one; its memories stay marked.
     pub(super) fn end_range(&mut self) -> Vec<Step> {
-        if let Cow::Owned(marked) = self.marked() {
-            self.marks = marked;
-        }
-        self.range = None;
+        let marked = self.marked().into_owned();
+        self.marks.end_range(marked);
         Vec::new()
     }
 
@@ -161,7 +151,7 @@ impl BrowsePane {
     pub(super) fn invert_marks(&mut self) -> Vec<Step> {
         self.end_range();
         let mut stores: BTreeSet<StoreId> = BTreeSet::new();
-        for key in &self.marks {
+        for key in self.marks.keys() {
             if let Key::Memory(store, _) | Key::Entry(store, ..) = key {
                 stores.insert(store.clone());
             }
@@ -176,10 +166,10 @@ impl BrowsePane {
             let below = self.memories_below(&Key::Store(store.clone()));
             below.into_iter()
         });
-        let all: BTreeSet<Key> = all.collect();
-        self.marks = all.difference(&self.marks).cloned().collect();
+        let all: Vec<Key> = all.collect();
+        self.marks.invert(all);
         say(count(
-            self.marks.len(),
+            self.marks.keys().len(),
             "memory is marked",
             "memories are marked",
         ))

@@ -72,7 +72,7 @@ impl BrowsePane {
         let line = |at: usize, look| {
             let row = &self.tree.rows[at];
             let is_marked = marked.contains(&self.tree.key(&self.library, row));
-            self.line(row, is_marked, look, cx)
+            self.line(row, RowLook { is_marked, ..look }, cx)
         };
         self.cursor.draw(frame, rows, self.tree.rows.len(), line);
         self.view_filter_cursor(frame, cx);
@@ -91,15 +91,9 @@ impl BrowsePane {
     }
 
     /// Draws a row.
-    pub(super) fn line(
-        &self,
-        row: &TreeRow,
-        is_marked: bool,
-        look: RowLook,
-        cx: &PaneContext<'_>,
-    ) -> Line<'static> {
+    pub(super) fn line(&self, row: &TreeRow, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
-        let mark = if is_marked {
+        let mark = if look.is_marked {
             theme.span("✓", Role::Accent)
         } else {
             Span::raw(" ")

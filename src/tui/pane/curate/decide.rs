@@ -17,7 +17,8 @@ use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
-use crate::tui::pane::log::{LogPane, cited_log};
+use crate::tui::pane::log::{LogPane, cited_log, keep};
+use crate::tui::pane::why::WhyPane;
 use crate::tui::pane::{Step, can_merge, say};
 use crate::tui::widget::emphasis::MarkedWords;
 
@@ -42,6 +43,26 @@ impl CuratePane {
         }
         let request = Request::Fix(stores.into_iter().collect());
         vec![Step::Plan(Box::new(request))]
+    }
+
+    /// Keeps the session that the finding is about.
+    pub(super) fn keep_session(&self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let subject = self.selected().map(|located| &located.finding.subject);
+        match subject.and_then(|subject| cited_log(cx.library, subject)) {
+            Some((log, _)) => keep(&log.file),
+            None => say("Go to a finding about a session to keep a copy of it"),
+        }
+    }
+
+    /// Shows what wrote the line of the finding.
+    pub(super) fn explain(&self) -> Vec<Step> {
+        match self.selected() {
+            Some(Located { store, finding }) => {
+                let line = finding.line.map_or(0, |line| line.saturating_sub(1));
+                WhyPane::open(store.clone(), finding.path.clone(), line)
+            }
+            None => say("Go to a finding to see what wrote its line"),
+        }
     }
 
     pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -93,16 +114,16 @@ impl CuratePane {
             }
             _ => {}
         };
-        let is_marked = |located: &&Located| self.marks.contains(&located.finding.id);
+        let marked = self.marked();
         if let Some(here) = self.selected()
-            && (self.marks.is_empty() || is_marked(&here))
+            && (marked.is_empty() || marked.iter().any(|one| one.finding.id == here.finding.id))
         {
             add(memory_key(here, cx.library));
         }
-        for located in self.findings.iter().filter(is_marked) {
+        for located in &marked {
             add(memory_key(located, cx.library));
         }
-        if let Some(here) = self.selected().filter(|_| self.marks.is_empty()) {
+        if let Some(here) = self.selected().filter(|_| marked.is_empty()) {
             for (store, path) in others_of(here, cx.library) {
                 add(Some(Key::Memory(store, path)));
             }

@@ -80,6 +80,10 @@ impl Row for FindingRow {
             (one, other) => one == other,
         }
     }
+
+    fn mark_key(&self) -> Option<&str> {
+        self.id()
+    }
 }
 
 /// Which findings have a row, and how they are grouped.

@@ -20,6 +20,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{Parts, RowText, list_border};
+use crate::tui::pane::log::cited_log;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::RowLook;
@@ -67,7 +68,8 @@ impl CuratePane {
         let area = cx.areas.tree;
         let filter = &self.shown.filter;
         let mut block = list_border(KeyFocus::Here, "findings", filter, area, theme);
-        if let Some(marks) = marked_rows(self.marks.len(), theme) {
+        let marked = self.list.marked();
+        if let Some(marks) = marked_rows(marked.len(), theme) {
             block = block.title_bottom(marks);
         }
         frame.render_widget(block, area);
@@ -129,15 +131,12 @@ impl CuratePane {
         let theme = cx.theme;
         let finding = &located.finding;
         let muted = theme.style(Role::Muted);
-        let mark = if self.marks.contains(&finding.id) {
-            theme.span("✓ ", Role::Accent)
-        } else {
-            Span::raw("  ")
-        };
         let of_file = stem(&finding.path);
         let name = escape_line(finding.entry.as_deref().unwrap_or(of_file));
-        let subject = escape_line(&finding.subject);
-        let mut left = vec![Span::raw(" "), mark];
+        // A session is known by its title.
+        let session = cited_log(cx.library, &finding.subject).map(|(log, _)| log.title.as_str());
+        let subject = escape_line(session.unwrap_or(&finding.subject));
+        let mut left = vec![Span::raw(" "), look.mark(theme)];
         if self.shown.by_file {
             let style = severity_style(finding.severity, theme);
             left.push(Span::styled(finding.rule, style));
@@ -153,14 +152,17 @@ impl CuratePane {
             left.push(Span::raw(subject));
             left.push(Span::styled(format!(" · {name}"), muted));
         }
-        if !self.shown.by_file {
-            left.extend(self.store_name(&located.store, cx));
-        }
         let right = match (&finding.waived, &finding.fix) {
             (Some(_), _) => Span::styled(" waived ", muted),
             (None, Some(_)) => theme.span(" fix ", Role::Added),
             (None, None) => Span::raw(" "),
         };
+        // A name that is cut says nothing.
+        let taken: usize = left.iter().chain([&right]).map(Span::width).sum();
+        let store = self.store_name(&located.store, cx);
+        left.extend(
+            store.filter(|store| !self.shown.by_file && taken + store.width() < look.width),
+        );
         look.line(0, left, vec![right], theme)
     }
 

@@ -16,12 +16,15 @@ use crate::core::search::find::{Closeness, SearchState};
 use crate::core::text::display::format_age;
 use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
-use crate::tui::chrome::{KeyFocus, bordered, draw_lines, store_label, title_span, two_ends};
+use crate::tui::chrome::{
+    KeyFocus, bordered, draw_lines, short_path, store_label, title_span, two_ends,
+};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::inside;
-use crate::tui::model::{HitRow, PaneContext};
+use crate::tui::model::{FindResults, HitRow, PaneContext};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::list::RowLook;
+use crate::tui::worker::search::{MOST, MOST_LINES};
 
 /// The prompt before the input.
 const PROMPT: &str = " find ❯ ";
@@ -90,7 +93,7 @@ impl FindPane {
             (_, _) if self.query.query().trim().is_empty() => String::new(),
             (0, _) if cx.reading.is_some() => "nothing yet".to_owned(),
             (0, _) => "nothing found".to_owned(),
-            (number, _) => format!("{} found", thousands(number)),
+            (number, _) => format!("{} found{}", thousands(number), places(found)),
         };
         if let Some(percent) = cx.reading {
             status.push_str(&format!(" · reading logs {percent} %"));
@@ -177,6 +180,7 @@ impl FindPane {
             let Some(row) = self.row_at(at) else { continue };
             let look = RowLook {
                 is_here: at == self.cursor.selected,
+                is_marked: self.marks.contains_key(&Self::mark_of(row.0)),
                 width: usize::from(inner.width),
             };
             let [first, second] = self.lines(row, look, cx);
@@ -212,8 +216,8 @@ impl FindPane {
         let width = look.width;
         let hit = &row.hit;
         let muted = theme.style(Role::Muted);
-        let mark = if self.marks.contains_key(&Self::mark_of(row)) {
-            theme.span("✓ ", Role::Accent)
+        let mark = if look.is_marked {
+            look.mark(theme)
         } else if is_other {
             Span::styled("· ", muted)
         } else if hit.source == HitSource::Detail {
@@ -409,12 +413,9 @@ fn owner(row: &HitRow, width: usize) -> String {
     let Some(agent) = hit.agent else {
         return store_label(&hit.store, width);
     };
-    let project = hit
-        .project
-        .as_deref()
-        .map(Path::new)
-        .and_then(Path::file_name);
-    let project = project.map(|project| escape_line(&project.to_string_lossy()));
+    let project = hit.project.as_deref().map(Path::new).map(short_path);
+    let project = project.as_deref().and_then(|path| path.rsplit('/').next());
+    let project = project.filter(|name| !name.is_empty()).map(escape_line);
     let owner = match project {
         Some(project) if hit.role == Some(Who::Assistant) => project,
         Some(project) => format!("{} · {project}", agent.short_name()),
@@ -458,6 +459,20 @@ fn highlight_letters(
         }
     }
     spans
+}
+
+/// In how many memories and sessions it was found, where that is not the number of the lines.
+fn places(found: &FindResults) -> String {
+    let rows = found.rows.len();
+    if rows == 0 || rows >= found.total {
+        return String::new();
+    }
+    let is_cut = rows >= MOST || found.total > MOST_LINES;
+    let more = if is_cut { "+" } else { "" };
+    format!(
+        " in {rows}{more} {}",
+        if rows == 1 { "place" } else { "places" }
+    )
 }
 
 /// Formats a number with separators: `12345` as `12,345`.

@@ -45,14 +45,9 @@ pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewCont
         "now" => " · just now".to_owned(),
         ago => format!(" · {ago} ago"),
     };
-    let turns = usize::try_from(log.turns).unwrap_or(usize::MAX);
     PreviewContent {
         title: log.title.clone(),
-        facts: format!(
-            "{} · {}{ago}",
-            log.file.agent.name(),
-            count(turns, "turn", "turns")
-        ),
+        facts: format!("{}{ago}", log.file.agent.name()),
         ..PreviewContent::default()
     }
 }

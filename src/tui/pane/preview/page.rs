@@ -162,8 +162,9 @@ fn head(content: &PreviewContent, cx: &PaneContext<'_>, options: RenderOptions<'
         head.links.clear();
     }
     if !content.facts.is_empty() {
-        let facts = cells::cut(&content.facts, options.width);
-        head.lines.push(theme.line(facts, Role::Muted));
+        let rows = cells::wrapped(&content.facts, options.width).into_iter();
+        let rows = rows.map(|row| theme.line(row, Role::Muted));
+        head.lines.extend(rows);
     }
     // What to do about a problem is at its end.
     let problem = content.problem.as_deref().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What is done about the file or hunk under the cursor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,10 +39,29 @@ impl QueuePane {
         vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
     }
 
-    /// Accepts the file or hunk under the cursor. Both texts of a conflict are merged by the person;
-    /// of one that a side deleted, what was deleted is looked at first.
+    /// What is decided about: the marked files, or else the file or hunk under the cursor.
+    fn chosen(&self) -> Vec<(StoreId, Vec<String>)> {
+        let marked = self.list.marked();
+        if marked.is_empty() {
+            let entry = self.entry();
+            let chosen = entry.map(|entry| (entry.store.clone(), self.chosen_ids(entry)));
+            return chosen.into_iter().collect();
+        }
+        let entries = self.queue.entries.iter();
+        by_store(entries.filter(|entry| marked.contains(&entry.item.id)))
+    }
+
+    /// Everything of the same session, or of the same author if no session is known.
+    fn session(&self) -> Vec<(StoreId, Vec<String>)> {
+        let entry = self.entry().into_iter();
+        by_store(entry.flat_map(|own| self.queue.beside(own)))
+    }
+
+    /// Accepts the marked files, or the file or hunk under the cursor. Both texts of a conflict are
+    /// merged by the person; of one that a side deleted, what was deleted is looked at first.
     pub(super) fn accept_chosen(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let conflict = self.entry().filter(|entry| entry.item.is_conflict());
+        let conflict = conflict.filter(|_| self.list.marked().is_empty());
         if let Some(Entry { store, item, .. }) = conflict
             && let Some(texts) = &item.conflict
         {
@@ -57,32 +76,45 @@ impl QueuePane {
                 "Both sides changed it: {accept} takes what was sent, {revert} keeps yours"
             ));
         }
-        let entry = self.entry();
-        let chosen = entry.map(|entry| (entry.store.clone(), self.chosen_ids(entry)));
-        self.accept(chosen.into_iter().collect(), cx)
+        if self.list.marked().is_empty() {
+            self.accept(self.chosen(), cx)
+        } else {
+            self.accept_all(self.chosen(), cx)
+        }
     }
 
-    /// Accepts everything of the same session, or of the same author if no session is known.
+    /// Accepts everything of the session; where nothing waits, what was here before tome.
     pub(super) fn accept_session(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let mut stores: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
-        let beside = self
-            .entry()
-            .into_iter()
-            .flat_map(|own| self.queue.beside(own));
-        // Of a conflict both texts are looked at.
-        for entry in beside.filter(|entry| !entry.item.is_conflict()) {
-            let ids = stores.entry(entry.store.clone()).or_default();
-            ids.extend(entry.item.ids());
+        if self.queue.entries.is_empty() && self.here_before > 0 {
+            let job = ReviewJob::AcceptBefore;
+            return vec![Step::Effect(Effect::Write(WriteJob::Review(job)))];
         }
-        self.accept(stores.into_iter().collect(), cx)
+        self.accept_all(self.session(), cx)
+    }
+
+    /// Accepts files, but for conflicts, of which both texts are looked at.
+    fn accept_all(
+        &mut self,
+        mut stores: Vec<(StoreId, Vec<String>)>,
+        cx: &PaneContext<'_>,
+    ) -> Vec<Step> {
+        let entries = self.queue.entries.iter();
+        let conflicts: HashSet<String> = entries
+            .filter(|entry| entry.item.is_conflict())
+            .flat_map(|entry| entry.item.ids())
+            .collect();
+        for (_, ids) in &mut stores {
+            ids.retain(|id| !conflicts.contains(id));
+        }
+        self.accept(stores, cx)
     }
 
     pub(super) fn revert(&self) -> Vec<Step> {
-        let Some(entry) = self.entry() else {
-            return Vec::new();
-        };
-        let chosen = vec![(entry.store.clone(), self.chosen_ids(entry))];
-        vec![Step::Plan(Box::new(Request::Revert(chosen)))]
+        revert(self.chosen())
+    }
+
+    pub(super) fn revert_session(&self) -> Vec<Step> {
+        revert(self.session())
     }
 
     pub(super) fn note(&self) -> Vec<Step> {
@@ -216,6 +248,23 @@ impl QueuePane {
             how.unwrap_or_default()
         )))
     }
+}
+
+/// The ids of what these files wait with, store by store.
+fn by_store<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<(StoreId, Vec<String>)> {
+    let mut stores: BTreeMap<StoreId, Vec<String>> = BTreeMap::new();
+    for entry in entries {
+        let ids = stores.entry(entry.store.clone()).or_default();
+        ids.extend(entry.item.ids());
+    }
+    stores.into_iter().collect()
+}
+
+fn revert(chosen: Vec<(StoreId, Vec<String>)>) -> Vec<Step> {
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    vec![Step::Plan(Box::new(Request::Revert(chosen)))]
 }
 
 fn first_difference(hunk: &ReviewHunk) -> usize {

@@ -72,6 +72,13 @@ impl Row for QueueRow {
         }
     }
 
+    fn mark_key(&self) -> Option<&str> {
+        match self {
+            Self::Heading { .. } => None,
+            Self::Entry { id, .. } => Some(id),
+        }
+    }
+
     fn is_passed(&self) -> bool {
         matches!(self, Self::Heading { .. })
     }

@@ -11,10 +11,12 @@ use super::rows::{Entry, QueueRow};
 use crate::core::insight::review::ItemChange;
 use crate::core::text::display::{format_age, format_ago};
 use crate::core::text::one_line;
+use crate::tui::action::Action;
 use crate::tui::cells::{self, escape_line};
 use crate::tui::chrome::{
-    KeyFocus, bordered, count, draw_empty, draw_note, line_counts, title_span,
+    KeyFocus, bordered, count, draw_empty, draw_note, line_counts, marked_rows, title_span,
 };
+use crate::tui::keymap::KeyContext;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText, list_border};
@@ -54,8 +56,11 @@ impl QueuePane {
         };
         if self.here_before > 0 {
             let before = count(self.here_before, "file was", "files were");
+            let key = cx.keymap.key(KeyContext::Queue, Action::AcceptSession);
+            let how = key.map(|key| format!("; {key} says that you know them"));
             text.push_str(&format!(
-                " {before} here before tome, and nobody reviewed them: the tree shows them; tome review --accept all says that you know them."
+                " {before} here before tome, and nobody reviewed them: the tree shows them{}.",
+                how.unwrap_or_default()
             ));
         }
         let title = title_span(cx.theme, "to review");
@@ -66,7 +71,10 @@ impl QueuePane {
         let theme = cx.theme;
         let keys = KeyFocus::of(self.focus == Focus::Tree);
         let area = cx.areas.tree;
-        let block = list_border(keys, "to review", &self.filter, area, theme);
+        let mut block = list_border(keys, "to review", &self.filter, area, theme);
+        if let Some(marks) = marked_rows(self.list.marked().len(), theme) {
+            block = block.title_bottom(marks);
+        }
         frame.render_widget(block, area);
         if self.list.rows().is_empty() {
             return draw_note(frame, Parts::of(cx).rows(), FILTERED, theme);
@@ -119,6 +127,7 @@ impl QueuePane {
             ItemChange::Renamed => ("→ ", Role::Muted),
         };
         let mut left = vec![
+            look.mark(theme),
             theme.span(sign, role),
             Span::raw(escape_line(&entry.item.path)),
         ];
@@ -138,7 +147,7 @@ impl QueuePane {
         let (added, removed) = entry.line_counts();
         right.extend(line_counts(added, removed, theme));
         right.push(Span::raw(" "));
-        look.line(2, left, right, theme)
+        look.line(0, left, right, theme)
     }
 
     fn draw_detail(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {

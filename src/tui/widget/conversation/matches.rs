@@ -4,6 +4,7 @@
 use ratatui::text::Line;
 
 use super::{Conversation, Layer, MatchPlace, MessageLine, Viewport};
+use crate::core::log::MessageKind;
 use crate::core::log::turn::{TurnItem, turns};
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
@@ -12,6 +13,7 @@ impl Conversation {
     /// Sets the words to mark.
     pub(crate) fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
+        self.says_only = false;
         self.find_matches();
         self.show_marks(viewport);
     }
@@ -37,13 +39,22 @@ impl Conversation {
 
     /// Looks for the words again, after the pieces have changed.
     pub(super) fn find_matches(&mut self) {
-        let messages = self.pieces.iter().flat_map(|piece| {
-            let (first, second) = match piece.item {
+        let items: Vec<TurnItem> = if self.says_only {
+            // Hidden ones, too, as Find does; going there shows them.
+            let all = turns(&self.transcript.messages).into_iter();
+            let said = all.flat_map(|turn| turn.items);
+            said.filter(|item| !matches!(item, TurnItem::Tool { .. }))
+                .collect()
+        } else {
+            self.pieces.iter().map(|piece| piece.item).collect()
+        };
+        let messages = items.into_iter().flat_map(|item| {
+            let (first, second) = match item {
                 TurnItem::Tool { call, result } => (call, result),
                 item => (Some(item.message()), None),
             };
             let both = first.into_iter().chain(second);
-            both.map(|message| (piece.item.message(), message))
+            both.map(move |message| (item.message(), message))
         });
         self.matches = self.places_in(messages);
     }
@@ -135,7 +146,8 @@ impl Conversation {
     }
 
     /// Goes to the record at `line` of the log, and there to line `within` of its text, or else to
-    /// the first one with these words, which are marked.
+    /// the first one with these words, which are marked. Where a tool did not say it, what tools said
+    /// is not searched for them.
     pub(crate) fn go_to(
         &mut self,
         line: u64,
@@ -144,7 +156,6 @@ impl Conversation {
         viewport: Viewport<'_>,
     ) {
         self.words = words;
-        self.find_matches();
         let messages = self.transcript.messages.iter().enumerate();
         let of_line: Vec<(usize, &str)> = messages
             .filter(|(_, message)| message.line == line)
@@ -158,13 +169,18 @@ impl Conversation {
             .find(|(at, text)| self.words.all_in(text) && is_shown(*at))
             .or_else(|| of_line.iter().find(|(_, text)| self.words.all_in(text)))
             .or_else(|| of_line.first());
-        let Some((message, text)) = best else {
-            return self.lay_out(viewport);
-        };
-        let first = self.words.lines_in(text).first().copied();
-        let at = MessageLine {
+        let kind = best.map(|(at, _)| self.transcript.messages[*at].kind);
+        let at = best.map(|(message, text)| MessageLine {
             message: *message,
-            line: within.or(first).unwrap_or(0),
+            line: within
+                .or(self.words.lines_in(text).first().copied())
+                .unwrap_or(0),
+        });
+        let is_tools = |kind| matches!(kind, MessageKind::ToolCall | MessageKind::ToolResult);
+        self.says_only = kind.is_some_and(|kind| !is_tools(kind));
+        self.find_matches();
+        let Some(at) = at else {
+            return self.lay_out(viewport);
         };
         self.seek_line(at, viewport);
     }
