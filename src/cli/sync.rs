@@ -11,7 +11,7 @@ use super::print::{Answer, Reported, Text, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
-use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport, choose};
+use crate::core::insight::sync::{Mode, Motion, Standing, StoreReport, Sync, SyncReport, choose};
 use crate::core::memory::config::{IncomingMode, OutgoingMode};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
@@ -186,7 +186,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     let (incoming, outgoing) = modes(store);
     let mut counts: Vec<String> = Vec::new();
     for (motion, _) in &store.motions {
-        let name = motion.name();
+        let name = motion_name(store, *motion);
         if !counts.iter().any(|count| count.ends_with(name)) {
             let count = store
                 .motions
@@ -212,7 +212,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         lines.push(format!("{}: {what}", store.name));
     }
     for (motion, path) in store.motions.iter().take(SHOWN) {
-        lines.push(format!("  {:<13} {path}", motion.name()));
+        lines.push(format!("  {:<13} {path}", motion_name(store, *motion)));
     }
     if store.motions.len() > SHOWN {
         lines.push(format!("  and {} more", store.motions.len() - SHOWN));
@@ -230,6 +230,15 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     }
     lines.extend(store.notes.iter().map(|note| format!("  {note}")));
     lines
+}
+
+/// What happens to a file, in words.
+fn motion_name(store: &StoreReport, motion: Motion) -> &'static str {
+    match (store.modes.1, motion) {
+        (OutgoingMode::Branch, Motion::Sent) => "proposed",
+        (OutgoingMode::Branch, Motion::SentDelete) => "to be deleted",
+        _ => motion.name(),
+    }
 }
 
 fn modes(store: &StoreReport) -> (&'static str, &'static str) {
@@ -261,7 +270,8 @@ fn standing_json(standing: &Standing) -> Value {
 fn store_json(store: &StoreReport) -> Value {
     let (incoming, outgoing) = modes(store);
     let files = store.motions.iter();
-    let files = files.map(|(motion, path)| json!({ "path": path, "what": motion.name() }));
+    let files =
+        files.map(|(motion, path)| json!({ "path": path, "what": motion_name(store, *motion) }));
     let held = store.held_back.iter().map(|held| {
         json!({ "id": held.id, "path": held.path, "why": held.why, "outgoing": held.is_outgoing })
     });

@@ -566,6 +566,27 @@ fn a_team_sends_branches_that_others_merge() {
     );
 }
 
+/// Who goes on writing before the next sync has no conflict with the own words.
+#[test]
+fn what_was_merged_as_it_was_proposed_is_agreed_on() {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Review);
+    let two = Machine::new(&remote, "two", Accept).with_branch();
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    two.write("b.md", "proposed\n");
+    two.sync();
+    remote.git(&["update-ref", "refs/heads/main", "refs/heads/tome/two"]);
+    two.write("b.md", "proposed\nmore\n");
+    two.sync();
+    assert_eq!(two.items().len(), 0);
+    has(
+        remote.git(&["diff", "main...tome/two"]),
+        ["\n proposed\n+more\n"],
+    );
+}
+
 #[test]
 fn a_proposal_that_is_withdrawn_leaves_its_branch() {
     let remote = Remote::new();

@@ -13,7 +13,7 @@ use super::blobs::Blobs;
 use super::chosen::SharedHere;
 use super::key::{Keys, StoreKey};
 use super::plan::{Step, StorePlan, StoreSides};
-use super::repo::{Authored, BASE, Repo, SEEN, Told, remote_ref};
+use super::repo::{Authored, BASE, Ops, Repo, SEEN, Told, remote_ref};
 use super::send::Outgoing;
 use super::state::{KnownBlobs, LastSync, SyncState};
 use super::tree::{EMPTY, Refusals, SharedStore, SharedTree};
@@ -283,11 +283,13 @@ impl OneRound<'_> {
         let named = elsewhere().map(|(key, store)| (key.clone(), blobs.about(store)));
         report.elsewhere = named.collect();
         let mut outgoing = Outgoing::default();
+        let own = commits.own.as_deref();
+        let proposed = own.map(|own| self.repo.proposed(own)).unwrap_or_default();
         for ready in ready {
             if there.refused.contains(&ready.key.key) {
                 continue;
             }
-            let planned = self.planned(ready, trees, &blobs);
+            let planned = self.planned((ready, &proposed), trees, &blobs);
             // One store at a time is in memory.
             blobs.bytes.borrow_mut().clear();
             let plan = match planned {
@@ -308,10 +310,8 @@ impl OneRound<'_> {
         if self.mode == Mode::Dry {
             return Ok(Round::Done);
         }
-        if let Some(own) = &commits.own {
-            outgoing.proposed = self.repo.proposed(own);
-            outgoing.proposed.retain(|path, op| !there.has(path, op));
-        }
+        outgoing.proposed = proposed;
+        outgoing.proposed.retain(|path, op| !there.has(path, op));
         self.step("sync: taken in")?;
         let (round, commit) = self.send(&commits, &outgoing, &blobs)?;
         // What is not kept is read again.
@@ -330,14 +330,14 @@ impl OneRound<'_> {
     /// done about this store now.
     fn planned<'b>(
         &'b self,
-        ready: &'b Ready,
+        ready: (&'b Ready, &'b Ops),
         trees: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Told<Result<StorePlan<'b>, String>> {
         // Nothing is known yet of what was fetched.
         let stores = trees
             .iter()
-            .filter_map(|tree| tree.stores.get(&ready.key.key));
+            .filter_map(|tree| tree.stores.get(&ready.0.key.key));
         let ids = stores.flat_map(SharedStore::ids);
         blobs.load(ids.filter(|id| blobs.revision(id).is_none()))?;
         let sides = match self.sides(ready, trees, blobs) {
@@ -387,7 +387,7 @@ impl OneRound<'_> {
 
     fn sides<'b>(
         &'b self,
-        ready: &'b Ready,
+        (ready, proposed): (&'b Ready, &'b Ops),
         [base, there]: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Result<StoreSides<'b>> {
@@ -422,6 +422,7 @@ impl OneRound<'_> {
             blobs,
             base: of_key(base).unwrap_or(&EMPTY),
             there: Cow::Borrowed(of_key(there).unwrap_or(&EMPTY)),
+            proposed,
             files,
             decided: by_path(decided_incoming(history, root)),
             waiting: by_path(waiting_incoming(history, root)),
@@ -439,7 +440,7 @@ impl OneRound<'_> {
     fn with_index<'b>(
         &'b self,
         mut plan: StorePlan<'b>,
-        ready: &'b Ready,
+        (ready, proposed): (&'b Ready, &'b Ops),
         trees: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Told<StorePlan<'b>> {
@@ -451,7 +452,7 @@ impl OneRound<'_> {
         if !has_index(ready, trees) {
             return Ok(plan);
         }
-        let Ok(mut sides) = self.sides(ready, trees, blobs) else {
+        let Ok(mut sides) = self.sides((ready, proposed), trees, blobs) else {
             return Ok(plan);
         };
         sides.narrow();
