@@ -34,7 +34,10 @@ fn main() -> io::Result<()> {
             make_memories(memory)?;
         }
         let [here, there] = ["one", "two"].map(|name| Machine::new(&at(name), &sent));
-        git(dir.path(), &["init", "-q", "--bare", "plain.git"]);
+        git(
+            dir.path(),
+            &["init", "-q", "-b", "main", "--bare", "plain.git"],
+        );
         git(&plain, &["init", "-q", "-b", "main"]);
         git(&plain, &["remote", "add", "origin", "../plain.git"]);
         first.theirs.time(|| commit_and_push(&plain));

@@ -1,6 +1,8 @@
 //! `tome sync`: shares chosen stores with other machines by a git remote.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -9,7 +11,7 @@ use super::print::{Answer, Reported, Text, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
-use crate::core::insight::sync::{Mode, Standing, StoreReport, Sync, SyncReport, choose};
+use crate::core::insight::sync::{Mode, Motion, Standing, StoreReport, Sync, SyncReport, choose};
 use crate::core::memory::config::{IncomingMode, OutgoingMode};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
@@ -20,9 +22,24 @@ pub(super) fn run(args: &SyncArgs, world: &World) -> Reported<'static> {
     if !args.quiet {
         return sync(args, world);
     }
-    // A hook must not fail because a remote does; `--status` tells how it went.
-    drop(sync(args, world));
+    // A hook must neither wait nor fail because a remote does; `--status` tells how it went.
+    if std::env::var_os(IN_BACKGROUND).is_some() || start_in_background().is_err() {
+        drop(sync(args, world));
+    }
     Answer::silent(Outcome::Done)
+}
+
+/// Set for the process that syncs while the one that a hook started has ended.
+const IN_BACKGROUND: &str = "TOME_SYNC_IN_BACKGROUND";
+
+/// Starts this program once more with the same arguments, in a group of its own, so that it outlives
+/// the agent.
+fn start_in_background() -> std::io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1));
+    command.env(IN_BACKGROUND, "1").process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(Stdio::null()).spawn().map(drop)
 }
 
 fn sync(args: &SyncArgs, world: &World) -> Reported<'static> {
@@ -113,15 +130,18 @@ fn told(
     report: &SyncReport,
     state: State,
 ) -> Reported<'static> {
+    let elsewhere = report.elsewhere.iter();
+    let elsewhere = elsewhere.map(|(key, about)| json!({ "key": key, "about": about }));
     let json = json!({
         "sync": standing_json(standing),
         "stores": report.stores.iter().map(store_json).collect::<Vec<Value>>(),
         "notes": report.notes,
-        "elsewhere": report.elsewhere,
+        "elsewhere": elsewhere.collect::<Vec<Value>>(),
         "commit": report.commit,
         "failure": report.failure,
     });
     let outcome = Outcome::found(report.failure.is_none());
+    let is_plan = matches!(state, State::Status | State::Dry);
     let state = match (state, &report.failure) {
         // What was to be sent is still to be.
         (State::Done, Some(_)) => State::Dry,
@@ -149,11 +169,10 @@ fn told(
         );
     }
     lines.extend(report.notes.iter().cloned());
-    if !report.elsewhere.is_empty() && state != State::Done {
-        lines.push(format!(
-            "not on this machine: {}",
-            report.elsewhere.join(", ")
-        ));
+    if is_plan {
+        let elsewhere = report.elsewhere.iter();
+        let named = elsewhere.map(|(key, about)| about.as_ref().unwrap_or(key));
+        lines.extend(named.map(|name| format!("not on this machine: {name}")));
     }
     if let Some(failure) = report.failure.as_ref().filter(|_| state != State::Quiet) {
         print_error(failure);
@@ -167,7 +186,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     let (incoming, outgoing) = modes(store);
     let mut counts: Vec<String> = Vec::new();
     for (motion, _) in &store.motions {
-        let name = motion.name();
+        let name = motion_name(store, *motion);
         if !counts.iter().any(|count| count.ends_with(name)) {
             let count = store
                 .motions
@@ -193,7 +212,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         lines.push(format!("{}: {what}", store.name));
     }
     for (motion, path) in store.motions.iter().take(SHOWN) {
-        lines.push(format!("  {:<13} {path}", motion.name()));
+        lines.push(format!("  {:<13} {path}", motion_name(store, *motion)));
     }
     if store.motions.len() > SHOWN {
         lines.push(format!("  and {} more", store.motions.len() - SHOWN));
@@ -211,6 +230,15 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     }
     lines.extend(store.notes.iter().map(|note| format!("  {note}")));
     lines
+}
+
+/// What happens to a file, in words.
+fn motion_name(store: &StoreReport, motion: Motion) -> &'static str {
+    match (store.modes.1, motion) {
+        (OutgoingMode::Branch, Motion::Sent) => "proposed",
+        (OutgoingMode::Branch, Motion::SentDelete) => "to be deleted",
+        _ => motion.name(),
+    }
 }
 
 fn modes(store: &StoreReport) -> (&'static str, &'static str) {
@@ -242,7 +270,8 @@ fn standing_json(standing: &Standing) -> Value {
 fn store_json(store: &StoreReport) -> Value {
     let (incoming, outgoing) = modes(store);
     let files = store.motions.iter();
-    let files = files.map(|(motion, path)| json!({ "path": path, "what": motion.name() }));
+    let files =
+        files.map(|(motion, path)| json!({ "path": path, "what": motion_name(store, *motion) }));
     let held = store.held_back.iter().map(|held| {
         json!({ "id": held.id, "path": held.path, "why": held.why, "outgoing": held.is_outgoing })
     });
@@ -294,7 +323,7 @@ impl World {
         };
         let asked = || {
             let program = self.program("hostname")?;
-            let told = std::process::Command::new(program).output().ok()?;
+            let told = Command::new(program).output().ok()?;
             String::from_utf8(told.stdout).ok()
         };
         let name = set.or_else(kept).or_else(asked).unwrap_or_default();

@@ -6,6 +6,7 @@ mod model;
 
 use std::fs;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use machine::{Machine, Remote, texts};
 use serde_json::Value;
@@ -26,6 +27,15 @@ fn machines(other: IncomingMode) -> (Remote, Machine, Machine) {
     let one = Machine::new(&remote, "one", Accept);
     let two = Machine::new(&remote, "two", other);
     (remote, one, two)
+}
+
+/// Waits until something is so.
+fn until(is_so: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(60), "it never comes");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -400,6 +410,66 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
     assert!(remote.has("a.md"), "it starts anew");
 }
 
+#[test]
+fn a_remote_that_says_nothing_is_not_waited_for() {
+    let (_remote, one, _) = machines(Accept);
+    let one = one.with_silent_fetches();
+    one.write("a.md", "text\n");
+    let failure = one.try_sync().failure.expect("it fails");
+    has(&failure, ["it sent nothing for 1 s"]);
+}
+
+#[test]
+fn a_hook_does_not_wait_for_a_remote() {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, open};
+    let remote = Remote::new();
+    let home = Home::new();
+    machine::make_project(&home.project());
+    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.file("project/.memory/a.md", "text\n");
+    home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
+    home.ok(&["sync", "--add", ".memory"]);
+    // The git of the remote waits for what comes out of this pipe.
+    let pipe = remote.path().join("packed-refs");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).expect("a pipe");
+    home.ok(&["sync", "--quiet"]);
+    let is_read = || open(&pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty());
+    until(|| is_read().is_ok());
+    fs::remove_file(&pipe).expect("removed");
+    until(|| remote.has("a.md"));
+}
+
+/// Many files that cannot be written for one reason are one line, and the rest comes.
+#[test]
+fn what_cannot_be_written_is_one_line() {
+    let (_remote, one, two) = machines(Accept);
+    for n in 0..9 {
+        one.write(&format!("deep/{n}.md"), "text\n");
+    }
+    for n in 0..90 {
+        one.write(&format!("fine{n}.md"), "text\n");
+    }
+    one.sync();
+    fs::write(two.root().join("deep"), "in the way\n").expect("written");
+    for _ in 0..2 {
+        let report = two.sync();
+        assert_eq!(
+            report.stores[0].notes.len(),
+            1,
+            "{:?}",
+            report.stores[0].notes
+        );
+        has(&report.stores[0].notes[0], ["deep/0.md", "and 6 more"]);
+        assert_eq!(two.files().len(), 90);
+    }
+    let records = two.history.records().expect("reads").into_iter();
+    let from_one = records.filter(|record| record.author.who == "one").count();
+    assert!(from_one < 20, "many at once, in {from_one} changes");
+    fs::remove_file(two.root().join("deep")).expect("removed");
+    two.sync();
+    assert_eq!(two.files(), one.files());
+}
+
 /// Another machine sends between the fetch and the push of this one.
 #[test]
 fn what_was_taken_in_before_a_refused_push_is_no_change_of_this_machine() {
@@ -493,6 +563,89 @@ fn a_team_sends_branches_that_others_merge() {
             .git(&["rev-list", "--count", "main..tome/two"])
             .trim(),
         "1"
+    );
+}
+
+/// Who goes on writing before the next sync has no conflict with the own words.
+#[test]
+fn what_was_merged_as_it_was_proposed_is_agreed_on() {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Review);
+    let two = Machine::new(&remote, "two", Accept).with_branch();
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    two.write("b.md", "proposed\n");
+    two.sync();
+    remote.git(&["update-ref", "refs/heads/main", "refs/heads/tome/two"]);
+    two.write("b.md", "proposed\nmore\n");
+    two.sync();
+    assert_eq!(two.items().len(), 0);
+    has(
+        remote.git(&["diff", "main...tome/two"]),
+        ["\n proposed\n+more\n"],
+    );
+}
+
+#[test]
+fn a_proposal_that_is_withdrawn_leaves_its_branch() {
+    let remote = Remote::new();
+    let one = Machine::new(&remote, "one", Review);
+    let two = Machine::new(&remote, "two", Accept).with_branch();
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    let proposed = || remote.git(&["diff", "--name-only", "main...tome/two"]);
+    two.write("a.md", "text\nmore\n");
+    two.write("b.md", "proposed\n");
+    two.sync();
+    has(proposed(), ["/a.md", "/b.md"]);
+    // Of two one is withdrawn, then the other.
+    two.delete("b.md");
+    two.sync();
+    assert_eq!(proposed().lines().count(), 1, "{}", proposed());
+    two.write("a.md", "text\n");
+    two.sync();
+    assert_eq!(proposed(), "");
+    let tip = || remote.git(&["rev-parse", "tome/two"]);
+    let before = tip();
+    one.write("c.md", "text\n");
+    one.sync();
+    two.sync();
+    assert_eq!(tip(), before, "nothing is proposed, nothing is sent");
+    // What was merged, as one commit of somebody else's, is not withdrawn from a branch that is gone.
+    two.write("b.md", "again\n");
+    two.sync();
+    has(proposed(), ["/b.md"]);
+    let tree = remote.git(&["rev-parse", "tome/two^{tree}"]);
+    let merged = remote.git(&["commit-tree", "-m", "squashed", "-p", "main", tree.trim()]);
+    remote.git(&["update-ref", "refs/heads/main", merged.trim()]);
+    remote.git(&["update-ref", "-d", "refs/heads/tome/two"]);
+    two.sync();
+    assert!(remote.has("b.md"));
+    assert_eq!(remote.git(&["for-each-ref", "refs/heads/tome"]), "");
+    // Nor is a branch made again that somebody removed without a merge.
+    two.write("d.md", "proposed\n");
+    two.sync();
+    remote.git(&["update-ref", "-d", "refs/heads/tome/two"]);
+    two.delete("d.md");
+    two.sync();
+    assert_eq!(remote.git(&["for-each-ref", "refs/heads/tome"]), "");
+}
+
+#[test]
+fn a_project_that_is_not_here_is_called_by_its_name() {
+    let remote = Remote::new();
+    let [one, two] = ["shop", "mail"].map(|at| Machine::at(&remote, at, Accept, at));
+    one.write("a.md", "text\n");
+    one.sync();
+    assert_eq!(two.report().elsewhere, [], "it is the same project");
+    let other = two.with_another_first_commit();
+    let told = other.report().elsewhere;
+    let about = told.first().and_then(|(_, about)| about.as_deref());
+    assert_eq!(
+        (told.len(), about),
+        (1, Some(".memory of the project shop"))
     );
 }
 

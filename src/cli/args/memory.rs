@@ -198,7 +198,7 @@ pub struct SyncArgs {
     /// Forget the remote; the stores stay as they are
     #[arg(long)]
     pub stop: bool,
-    /// For hooks: print nothing, and exit with 0 whatever happens
+    /// For hooks: sync in the background, print nothing, and exit with 0 at once, whatever happens
     #[arg(long)]
     pub quiet: bool,
 }

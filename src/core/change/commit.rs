@@ -4,7 +4,7 @@
 //! The line in the journal commits the change: until it is written everything can be rolled back
 //! (see [`super::recover`]); after it, only temporary files remain to be removed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::in_progress::{CommitInProgress, open_roots};
@@ -218,6 +218,8 @@ impl CommitInProgress<'_> {
                 self.stage(number, bytes, &attributes)?;
             }
         }
+        let staged = changed().filter(|(_, edit)| edit.after.is_some());
+        self.flush_staged(staged.map(|(number, _)| number))?;
         // An agent that takes no lock may have written meanwhile; the rest takes microseconds.
         for edit in &change.edits {
             check(&self.roots[&edit.root], edit)?;
@@ -225,11 +227,15 @@ impl CommitInProgress<'_> {
         for (number, edit) in changed() {
             self.replace(number, edit)?;
         }
+        let mut flushed = HashSet::new();
         for (number, _) in changed() {
             let file_change = &self.record.files[number];
-            self.to_file(file_change, "flush", |root| {
-                root.flush_folder(&file_change.path)
-            })?;
+            let folder = file_change.path.rsplit_once('/').map(|(folder, _)| folder);
+            if flushed.insert((&file_change.root, folder)) {
+                self.to_file(file_change, "flush", |root| {
+                    root.flush_folder(&file_change.path)
+                })?;
+            }
         }
         Ok(())
     }

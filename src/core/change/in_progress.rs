@@ -23,7 +23,7 @@ pub(super) fn open_roots(roots: &[&Path]) -> Result<HashMap<PathBuf, Root>> {
     let mut opened = HashMap::new();
     for root in roots {
         if !opened.contains_key(*root) {
-            opened.insert((*root).to_owned(), Root::open(root)?);
+            opened.insert((*root).to_owned(), Root::open(root)?.holding());
         }
     }
     Ok(opened)
@@ -81,6 +81,19 @@ impl CommitInProgress<'_> {
                     Error::Io { source, .. } => Error::io(root.absolute(&file_change.path), source),
                     other => other,
                 })
+        })
+    }
+
+    /// Flushes the temporary files of these files.
+    pub(super) fn flush_staged(&self, numbers: impl Iterator<Item = usize>) -> Result<()> {
+        let mut staged: HashMap<&Path, Vec<String>> = HashMap::new();
+        for number in numbers {
+            let of_root = staged.entry(&self.record.files[number].root);
+            of_root.or_default().push(self.temp(number));
+        }
+        self.in_history("flush the new files", || {
+            let mut staged = staged.iter();
+            staged.try_for_each(|(root, temps)| self.roots[*root].flush_files(temps))
         })
     }
 

@@ -1,7 +1,7 @@
 //! The files of a store as a planned change would leave them.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Change, ChangeVerb, Edit};
 use crate::core::disk::sandbox::Attributes;
@@ -267,10 +267,13 @@ impl FileView for PlannedFiles<'_> {
 
     fn memories_after(&self) -> Result<Vec<Memory>> {
         let rules = self.store.rules();
-        let mut memories = self.memories_before()?.to_vec();
-        for (file, slot) in self.slots.iter().filter(|(_, slot)| !slot.derived) {
-            let reference = rules.reference_of(file);
-            memories.retain(|memory| memory.path != reference);
+        let planned = || self.slots.iter().filter(|(_, slot)| !slot.derived);
+        let references = planned().map(|(file, _)| rules.reference_of(file));
+        let references: HashSet<String> = references.collect();
+        let before = self.memories_before()?.iter();
+        let stays = before.filter(|memory| !references.contains(&memory.path));
+        let mut memories: Vec<Memory> = stays.cloned().collect();
+        for (file, slot) in planned() {
             let is_memory = rules.kind(file) != FileKind::Index;
             if let Some(bytes) = slot.after.as_ref().filter(|_| is_memory) {
                 memories.push(rules.read(file, &String::from_utf8_lossy(bytes)));

@@ -296,7 +296,8 @@ impl CommitInProgress<'_> {
         let bytes = self.history.version(before)?;
         let temp = self.temp(number);
         self.roots[&file_change.root].remove(&temp)?;
-        self.stage(number, &bytes, &file_change.attributes())
+        self.stage(number, &bytes, &file_change.attributes())?;
+        self.flush_staged([number].into_iter())
     }
 
     /// Removes the temporary file and the folders created for the file. What another program wrote

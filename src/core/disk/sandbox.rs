@@ -6,7 +6,7 @@
 //! is swapped in between check and use cannot lead out either.
 //!
 //! A root keeps no handle open: each operation opens the directory again, so that a directory that
-//! was replaced or created later is used.
+//! was replaced or created later is used. Only a change, which is about one directory, holds it.
 
 mod lines;
 mod resolve;
@@ -16,6 +16,7 @@ mod writers;
 
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
@@ -37,13 +38,15 @@ const LARGEST_KEPT: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct Root {
     path: PathBuf,
+    /// The opened directory, for a root that holds it.
+    held: Option<Arc<OnceLock<Arc<Dir>>>>,
 }
 
 /// The opened directory of a [`Root`], for reading many of its files.
 #[derive(Debug)]
 pub struct OpenRoot<'a> {
     root: &'a Root,
-    dir: Dir,
+    dir: Arc<Dir>,
 }
 
 impl OpenRoot<'_> {
@@ -127,7 +130,18 @@ impl Root {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(Error::io(&canonical, e)),
         }
-        Ok(Self { path: canonical })
+        Ok(Self {
+            path: canonical,
+            held: None,
+        })
+    }
+
+    /// The same directory, which is opened once for all that follows.
+    pub fn holding(self) -> Self {
+        Self {
+            held: Some(Arc::default()),
+            ..self
+        }
     }
 
     /// The canonical path of the directory.
@@ -367,14 +381,18 @@ impl Root {
     }
 
     /// The directory, opened for one operation; `None` if it cannot be opened.
-    fn dir(&self) -> Option<Dir> {
+    fn dir(&self) -> Option<Arc<Dir>> {
         self.handle().ok()
     }
 
     /// The directory, opened for one operation.
-    fn handle(&self) -> Result<Dir> {
-        open_directory(&self.path)
-            .map(Dir::from_std_file)
+    fn handle(&self) -> Result<Arc<Dir>> {
+        let held = self.held.as_ref();
+        if let Some(dir) = held.and_then(|held| held.get()) {
+            return Ok(Arc::clone(dir));
+        }
+        let opened = open_directory(&self.path)
+            .map(|file| Arc::new(Dir::from_std_file(file)))
             .map_err(|e| {
                 if is_link(&e) {
                     Error::refused(
@@ -384,7 +402,11 @@ impl Root {
                 } else {
                     Error::io(&self.path, e)
                 }
-            })
+            })?;
+        Ok(match held {
+            Some(held) => Arc::clone(held.get_or_init(|| opened)),
+            None => opened,
+        })
     }
 
     /// The error for `path`; an attempt to leave the root becomes [`Error::Escapes`].

@@ -129,8 +129,9 @@ pub struct SyncReport {
     pub stores: Vec<StoreReport>,
     /// What of the remote is left alone, in lines.
     pub notes: Vec<String>,
-    /// The keys of stores that wait in the clone, because they are not on this machine.
-    pub elsewhere: Vec<String>,
+    /// The keys of stores that wait in the clone, because they are not on this machine, and what they
+    /// are, if nothing was to be written.
+    pub elsewhere: Vec<(String, Option<String>)>,
     /// The commit that was sent.
     pub commit: Option<String>,
     /// Why it ended early, in a line.

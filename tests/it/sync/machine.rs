@@ -265,6 +265,18 @@ impl Machine {
         self.git = Git::at(program).without_variables(std::env::vars_os().map(|(name, _)| name));
     }
 
+    /// Lets git be silent for ever when it is to fetch.
+    pub(crate) fn with_silent_fetches(mut self) -> Self {
+        let program = self.dir.path().join("git-silent");
+        let script = format!(
+            "#!/bin/sh\nfor word in \"$@\"; do [ \"$word\" = fetch ] && exec sleep 600; done\nexec {GIT} \"$@\"\n"
+        );
+        fs::write(&program, script).expect("written");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("a mode");
+        self.git = Git::at(program).with_limit(std::time::Duration::from_millis(500));
+        self
+    }
+
     /// Lets something happen once, after what came was taken in and before anything is sent.
     pub(crate) fn before_the_push(
         &mut self,
@@ -288,6 +300,20 @@ impl Machine {
     /// The same machine, whose changes go to a branch.
     pub(crate) fn with_branch(mut self) -> Self {
         self.settings.agents[0].sharing.outgoing = Some(OutgoingMode::Branch);
+        self
+    }
+
+    /// The same machine, whose project begins with another commit.
+    pub(crate) fn with_another_first_commit(self) -> Self {
+        let args = [
+            "commit",
+            "--quiet",
+            "--amend",
+            "--allow-empty",
+            "--message",
+            "other",
+        ];
+        git(&self.project, &args);
         self
     }
 

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 
 use memchr::memmem;
+use zstd::bulk::Compressor;
 
 use super::History;
 use super::position::FilePosition;
@@ -239,10 +240,11 @@ impl History {
             let is_new = file.metadata()?.len() == 0;
             table.refresh(&file)?;
             let (mut new, mut seen) = (Vec::new(), HashSet::new());
+            let mut compressor = Compressor::new(LEVEL)?;
             for bytes in versions {
                 let revision = Revision::of(bytes);
                 if seen.insert(revision) && table.read(&file, &revision).is_none() {
-                    new.extend(encode(revision, bytes)?);
+                    new.extend(encode(revision, bytes, &mut compressor)?);
                 }
             }
             table.append(&file, &new)?;
@@ -346,9 +348,13 @@ impl History {
 }
 
 /// The entry of a version.
-fn encode(revision: Revision, bytes: &[u8]) -> io::Result<Vec<u8>> {
+fn encode(
+    revision: Revision,
+    bytes: &[u8],
+    compressor: &mut Compressor<'_>,
+) -> io::Result<Vec<u8>> {
     let too_large = |_| io::Error::from(io::ErrorKind::FileTooLarge);
-    let stored = zstd::bulk::compress(bytes, LEVEL)?;
+    let stored = compressor.compress(bytes)?;
     let header = Header {
         revision,
         size: u32::try_from(bytes.len()).map_err(too_large)?,

@@ -35,7 +35,7 @@ impl Root {
             }
             done.push(part);
             let here = done.join("/");
-            let Some(target) = self.link_target(dir.as_ref(), &here)? else {
+            let Some(target) = self.link_target(dir.as_deref(), &here)? else {
                 continue;
             };
             links += 1;

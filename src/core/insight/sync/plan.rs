@@ -63,6 +63,8 @@ pub(super) struct StoreSides<'a> {
     pub(super) blobs: &'a Blobs<'a>,
     pub(super) base: &'a SharedStore,
     pub(super) there: Cow<'a, SharedStore>,
+    /// What the branch of this machine proposes, by the paths in the repository.
+    pub(super) proposed: &'a Ops,
     /// The files here.
     pub(super) files: BTreeMap<String, Revision>,
     /// What the person decided about since the last sync, by the files.
@@ -221,8 +223,14 @@ impl<'a> StoreSides<'a> {
     /// The versions of a file.
     fn versions(&self, path: &str) -> Versions {
         let decided = self.decided.get(path);
+        let is_merged = || match self.proposed.get(&self.path_in_repo(path)) {
+            Some(FileOp::Blob(id)) => self.there.files.get(path) == Some(id),
+            _ => false,
+        };
         let base = match decided {
             Some(one) => one.remote.map_or(Version::Deleted, Version::Text),
+            // Others took what was proposed here.
+            None if is_merged() => self.version(&self.there, path),
             None => self.version(self.base, path),
         };
         let here = match self.files.get(path) {
@@ -538,9 +546,11 @@ impl<'a> StoreSides<'a> {
             return Ok(bytes);
         }
         let decided = self.decided.get(path);
-        let blob = decided
-            .and_then(|one| one.blob.as_ref())
-            .or_else(|| self.base.files.get(path));
+        let blob = decided.and_then(|one| one.blob.as_ref()).or_else(|| {
+            let sides = [self.base, &self.there].into_iter();
+            let mut blobs = sides.filter_map(|side| side.files.get(path));
+            blobs.find(|id| self.blobs.revision(id) == Some(revision))
+        });
         self.blobs.read(blob.map_or("", String::as_str))
     }
 

@@ -13,15 +13,15 @@ use crate::core::disk::private;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::curate::git::{Git, GitCall, GitFailure, Room};
 
-/// How long a call may take that reaches a remote, and one that does not.
-const REMOTE: Duration = Duration::from_secs(120);
+/// How long a call may take that reaches a remote and is not silent, and one that does not.
+const REMOTE: Duration = Duration::from_secs(600);
 const LOCAL: Duration = Duration::from_secs(60);
 
 /// The most that a list of files may take: 500,000 names.
 const LONGEST_LIST: usize = 64 << 20;
 
-/// The most that the contents of files may take in one sync.
-const MOST_CONTENT: usize = 512 << 20;
+/// The most that is read of the contents of one store in one sync.
+pub(super) const MOST_CONTENT: usize = 256 << 20;
 
 /// The most that a remote may have, with its history, as git packs it.
 const MOST_FETCHED: u64 = 1 << 30;
@@ -189,6 +189,18 @@ impl<'a> Repo<'a> {
         })
     }
 
+    /// The limits of a call that reaches a remote.
+    fn remote_limits(&self) -> Limits {
+        let room = Room {
+            folder: self.dir.join("objects/pack"),
+            most: MOST_FETCHED,
+        };
+        Limits {
+            room: Some(room),
+            ..Limits::of(REMOTE)
+        }
+    }
+
     fn local(&self, args: &[&str], input: &[u8]) -> Told<Vec<u8>> {
         self.call(args, input, &Limits::of(LOCAL))
             .map_err(|failure| failure.why)
@@ -197,7 +209,7 @@ impl<'a> Repo<'a> {
     /// The branch that a remote calls its own; `None` if it has no commit.
     pub(super) fn remote_branch(&self, url: &str) -> Told<Option<String>> {
         let args = ["ls-remote", "--symref", "--", url, "HEAD"];
-        let told = self.call(&args, b"", &Limits::of(REMOTE));
+        let told = self.call(&args, b"", &self.remote_limits());
         let told = told.map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
         let named = told
@@ -220,7 +232,7 @@ impl<'a> Repo<'a> {
     /// Whether the last commit of a branch of a remote was made or fetched here.
     pub(super) fn knows_branch(&self, url: &str, branch: &str) -> Told<bool> {
         let name = format!("refs/heads/{branch}");
-        let told = self.call(&["ls-remote", "--", url, &name], b"", &Limits::of(REMOTE));
+        let told = self.call(&["ls-remote", "--", url, &name], b"", &self.remote_limits());
         let told = told.map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
         let commit = told.split_whitespace().next().unwrap_or_default();
@@ -230,27 +242,20 @@ impl<'a> Repo<'a> {
     /// Fetches a branch of a remote, and nothing else of it. A branch that is not there is none here
     /// either.
     pub(super) fn fetch(&self, url: &str, branch: &str) -> Told<()> {
-        let packs = self.dir.join("objects/pack");
-        let room = Room {
-            folder: packs.clone(),
-            most: MOST_FETCHED,
-        };
+        let limits = self.remote_limits();
         remove_leftovers(&self.dir);
-        if let Some(why) = room.excess() {
+        let full = limits.room.as_ref();
+        if let Some(why) = full.and_then(|room| room.excess(room.size())) {
             let clone = self.dir.display();
             return Err(format!(
                 "{why} in {clone}; without that directory the next sync starts anew"
             ));
         }
-        let limits = Limits {
-            room: Some(room),
-            ..Limits::of(REMOTE)
-        };
         let tracked = remote_ref(branch);
         let what = format!("+refs/heads/{branch}:{tracked}");
         let args = [
             "fetch",
-            "--quiet",
+            "--progress",
             "--no-tags",
             "--no-write-fetch-head",
             "--no-auto-maintenance",
@@ -305,33 +310,30 @@ impl<'a> Repo<'a> {
         Ok(String::from_utf8_lossy(&told).into_owned())
     }
 
-    /// The contents of blobs; those that are too large are left out.
-    pub(super) fn contents(&self, ids: &[&str]) -> Told<HashMap<String, Vec<u8>>> {
-        if ids.is_empty() {
-            return Ok(HashMap::new());
-        }
+    /// The blobs of these that are not too large, and how large all of them are.
+    pub(super) fn small_ones(&self, ids: &[&str]) -> Told<(Vec<String>, usize)> {
         let sizes = self.local(
             &["cat-file", "--batch-check", "--buffer"],
             ids.join("\n").as_bytes(),
         )?;
         let sizes = String::from_utf8_lossy(&sizes);
-        let is_small = |line: &&str| {
-            let mut words = line.split(' ').skip(1);
-            let size = words
-                .next()
-                .filter(|kind| *kind == "blob")
-                .and(words.next());
-            size.and_then(|size| size.parse().ok())
-                .is_some_and(|size: usize| size <= LARGEST_FILE)
-        };
-        let small: Vec<&str> = sizes
-            .lines()
-            .filter(is_small)
-            .filter_map(|line| line.split(' ').next())
-            .collect();
+        let small = sizes.lines().filter_map(|line| {
+            let (id, size) = line.split_once(" blob ")?;
+            let size: usize = size.parse().ok()?;
+            (size <= LARGEST_FILE).then_some((id.to_owned(), size))
+        });
+        let (small, sizes): (Vec<String>, Vec<usize>) = small.unzip();
+        Ok((small, sizes.into_iter().sum()))
+    }
+
+    /// The contents of blobs.
+    pub(super) fn contents(&self, ids: &[String]) -> Told<HashMap<String, Vec<u8>>> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
         let told = self.local(
             &["cat-file", "--batch", "--buffer"],
-            small.join("\n").as_bytes(),
+            ids.join("\n").as_bytes(),
         )?;
         let mut found = HashMap::new();
         let mut rest = told.as_slice();
@@ -399,6 +401,29 @@ impl<'a> Repo<'a> {
         found
     }
 
+    /// What a commit changed since its first parent; nothing if it has none.
+    pub(super) fn proposed(&self, commit: &str) -> Ops {
+        let before = format!("{commit}^1");
+        let args = ["diff-tree", "-r", "-z", "--no-renames", &before, commit];
+        let told = self.local(&args, b"").unwrap_or_default();
+        let told = String::from_utf8_lossy(&told);
+        let mut parts = told.split('\0');
+        let mut ops = Ops::new();
+        // A line is `:MODE MODE HASH HASH STATUS`.
+        while let (Some(line), Some(path)) = (parts.next(), parts.next()) {
+            let Some(id) = line.split(' ').nth(3) else {
+                break;
+            };
+            let is_gone = id.bytes().all(|digit| digit == b'0');
+            let op = match is_gone {
+                true => FileOp::Remove,
+                false => FileOp::Blob(id.to_owned()),
+            };
+            ops.insert(path.to_owned(), op);
+        }
+        ops
+    }
+
     /// Makes commits. What they write is written once.
     pub(super) fn write(&self, commits: &[NewCommit<'_>]) -> Told<Written> {
         let mut stream = Vec::new();
@@ -460,13 +485,14 @@ impl<'a> Repo<'a> {
         let args = [
             "push",
             "--porcelain",
+            "--progress",
             "--no-verify",
             "--no-signed",
             "--",
             url,
             &to,
         ];
-        match self.call(&args, b"", &Limits::of(REMOTE)) {
+        match self.call(&args, b"", &self.remote_limits()) {
             Ok(_) => Ok(Pushed::Done),
             Err(failure) => {
                 let told = String::from_utf8_lossy(&failure.printed).into_owned();
@@ -536,7 +562,8 @@ impl Limits {
     fn of(time: Duration) -> Self {
         Self {
             time,
-            printed: MOST_CONTENT,
+            // With the line before each of them.
+            printed: MOST_CONTENT + LONGEST_LIST,
             room: None,
         }
     }

@@ -4,7 +4,7 @@
 //! at the remote is agreed on, and so is what was sent. The base moves last, in one step.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::blobs::Blobs;
 use super::chosen::SharedHere;
 use super::key::{Keys, StoreKey};
 use super::plan::{Step, StorePlan, StoreSides};
-use super::repo::{Authored, BASE, Repo, SEEN, Told, remote_ref};
+use super::repo::{Authored, BASE, Ops, Repo, SEEN, Told, remote_ref};
 use super::send::Outgoing;
 use super::state::{KnownBlobs, LastSync, SyncState};
 use super::tree::{EMPTY, Refusals, SharedStore, SharedTree};
@@ -229,7 +229,7 @@ impl OneRound<'_> {
         format!("tome/{}", self.state.machine)
     }
 
-    fn commits(&self) -> Told<Commits> {
+    pub(super) fn commits(&self) -> Told<Commits> {
         let mut refs = self.repo.refs()?;
         let commits = Commits {
             base: refs.remove(BASE),
@@ -262,33 +262,45 @@ impl OneRound<'_> {
         let base = base.as_ref().unwrap_or(&there);
         report.notes = there.refusals.lines();
         let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
-        report.elsewhere = there
-            .stores
-            .keys()
-            .filter(|key| !is_here(key) && there.stores[*key].ids().next().is_some())
-            .cloned()
-            .collect();
+        let is_elsewhere =
+            |(key, store): &(&String, &SharedStore)| !is_here(key) && store.ids().next().is_some();
+        let elsewhere = || there.stores.iter().filter(is_elsewhere);
         let senders = OnceCell::new();
         let sender = |path: &str| self.sender(&commits, &senders, path);
         let trees = [base, &there];
         let known = KnownBlobs::load(self.sync.dir);
-        let blobs = self.blobs(ready, trees, &known, &sender)?;
+        let blobs = Blobs {
+            repo: self.repo,
+            known: &known,
+            found: RefCell::default(),
+            bytes: RefCell::default(),
+            is_too_much: Cell::default(),
+            sender: &sender,
+        };
+        if self.mode == Mode::Dry {
+            blobs.load(elsewhere().filter_map(|(_, store)| store.about.as_ref()))?;
+        }
+        let named = elsewhere().map(|(key, store)| (key.clone(), blobs.about(store)));
+        report.elsewhere = named.collect();
         let mut outgoing = Outgoing::default();
+        let own = commits.own.as_deref();
+        let proposed = own.map(|own| self.repo.proposed(own)).unwrap_or_default();
         for ready in ready {
             if there.refused.contains(&ready.key.key) {
                 continue;
             }
-            let sides = match self.sides(ready, trees, &blobs) {
-                Ok(sides) => sides,
-                Err(error) => {
-                    report
-                        .notes
-                        .push(format!("{}: {error}", ready.here.store.name()));
+            let planned = self.planned((ready, &proposed), trees, &blobs);
+            // One store at a time is in memory.
+            blobs.bytes.borrow_mut().clear();
+            let plan = match planned {
+                Ok(Ok(plan)) => plan,
+                Err(why) if !blobs.is_too_much.take() => return Err(why),
+                Ok(Err(why)) | Err(why) => {
+                    let name = ready.here.store.name();
+                    report.notes.push(format!("{name}: {why}"));
                     continue;
                 }
             };
-            let plan = sides.plan()?;
-            let plan = self.with_index(plan, ready, trees, &blobs)?;
             report.stores.push(plan.report.clone());
             if self.mode == Mode::Real {
                 let shown = report.stores.len() - 1;
@@ -298,6 +310,8 @@ impl OneRound<'_> {
         if self.mode == Mode::Dry {
             return Ok(Round::Done);
         }
+        outgoing.proposed = proposed;
+        outgoing.proposed.retain(|path, op| !there.has(path, op));
         self.step("sync: taken in")?;
         let (round, commit) = self.send(&commits, &outgoing, &blobs)?;
         // What is not kept is read again.
@@ -312,30 +326,26 @@ impl OneRound<'_> {
         Ok(round)
     }
 
-    /// Reads what is needed of the blobs of these stores: all that nothing is known of yet.
-    fn blobs<'b>(
+    /// The plan for a store, of which is taken in what is to be written at once; or why nothing is
+    /// done about this store now.
+    fn planned<'b>(
         &'b self,
-        ready: &[Ready],
-        trees: [&SharedTree; 2],
-        known: &'b KnownBlobs,
-        sender: &'b dyn Fn(&str) -> (Sent, i64),
-    ) -> Told<Blobs<'b>> {
-        let blobs = Blobs {
-            repo: self.repo,
-            known,
-            found: RefCell::default(),
-            bytes: RefCell::default(),
-            sender,
-        };
-        let is_same = std::ptr::eq(trees[0], trees[1]);
-        let stores = trees[usize::from(is_same)..].iter().flat_map(|tree| {
-            ready
-                .iter()
-                .filter_map(|ready| tree.stores.get(&ready.key.key))
-        });
+        ready: (&'b Ready, &'b Ops),
+        trees: [&'b SharedTree; 2],
+        blobs: &'b Blobs<'b>,
+    ) -> Told<Result<StorePlan<'b>, String>> {
+        // Nothing is known yet of what was fetched.
+        let stores = trees
+            .iter()
+            .filter_map(|tree| tree.stores.get(&ready.0.key.key));
         let ids = stores.flat_map(SharedStore::ids);
-        blobs.load(ids.filter(|id| !known.revisions.contains_key(*id)))?;
-        Ok(blobs)
+        blobs.load(ids.filter(|id| blobs.revision(id).is_none()))?;
+        let sides = match self.sides(ready, trees, blobs) {
+            Ok(sides) => sides,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let plan = sides.plan()?;
+        self.with_index(plan, ready, trees, blobs).map(Ok)
     }
 
     /// Who sent a file of the repository, and when.
@@ -377,7 +387,7 @@ impl OneRound<'_> {
 
     fn sides<'b>(
         &'b self,
-        ready: &'b Ready,
+        (ready, proposed): (&'b Ready, &'b Ops),
         [base, there]: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Result<StoreSides<'b>> {
@@ -412,6 +422,7 @@ impl OneRound<'_> {
             blobs,
             base: of_key(base).unwrap_or(&EMPTY),
             there: Cow::Borrowed(of_key(there).unwrap_or(&EMPTY)),
+            proposed,
             files,
             decided: by_path(decided_incoming(history, root)),
             waiting: by_path(waiting_incoming(history, root)),
@@ -429,7 +440,7 @@ impl OneRound<'_> {
     fn with_index<'b>(
         &'b self,
         mut plan: StorePlan<'b>,
-        ready: &'b Ready,
+        (ready, proposed): (&'b Ready, &'b Ops),
         trees: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
     ) -> Told<StorePlan<'b>> {
@@ -441,7 +452,7 @@ impl OneRound<'_> {
         if !has_index(ready, trees) {
             return Ok(plan);
         }
-        let Ok(mut sides) = self.sides(ready, trees, blobs) else {
+        let Ok(mut sides) = self.sides((ready, proposed), trees, blobs) else {
             return Ok(plan);
         };
         sides.narrow();
@@ -484,18 +495,34 @@ impl OneRound<'_> {
             return Ok(());
         }
         let mut made: BTreeSet<String> = BTreeSet::new();
-        let mut failed: Vec<String> = Vec::new();
-        for some in groups(&arrivals, |arrival| &arrival.sent) {
-            if self.write(store, some, index, &mut made).is_err() {
+        let mut failed = Refusals::default();
+        let mut is_full = false;
+        let mut groups = groups(&arrivals, |arrival| &arrival.sent);
+        groups.reverse();
+        while let Some(some) = groups.pop() {
+            let done = match is_full {
+                true => Err(std::io::ErrorKind::StorageFull.to_string()),
+                false => self.write(store, some, index, &mut made).map_err(|error| {
+                    let Error::Io { source, .. } = &error else {
+                        return error.to_string();
+                    };
+                    is_full = source.kind() == std::io::ErrorKind::StorageFull;
+                    source.kind().to_string()
+                }),
+            };
+            match done {
+                Ok(()) => self.step("sync: arrived")?,
                 // One of many may be the reason.
-                for one in some.chunks(1) {
-                    if let Err(error) = self.write(store, one, index, &mut made) {
-                        let path = &one[0].path;
-                        failed.push(format!("{path} was not written: {error}"));
-                    }
+                Err(_) if some.len() > 1 && !is_full => {
+                    let (first, second) = some.split_at(some.len() / 2);
+                    groups.extend([second, first]);
+                }
+                Err(why) => {
+                    let why = format!("not written: {why}");
+                    some.iter()
+                        .for_each(|one| failed.add(why.clone(), &one.path));
                 }
             }
-            self.step("sync: arrived")?;
         }
         let paths = arrivals.into_iter().map(|arrival| arrival.path);
         let left: BTreeSet<String> = paths.filter(|path| !made.contains(path)).collect();
@@ -503,7 +530,7 @@ impl OneRound<'_> {
         let names = left.iter().map(|path| store.rules().reference_of(path));
         let names: BTreeSet<String> = names.collect();
         report.motions.retain(|(_, name)| !names.contains(name));
-        report.notes.extend(failed);
+        report.notes.extend(failed.lines());
         Ok(())
     }
 
@@ -538,6 +565,9 @@ impl OneRound<'_> {
         let root = plan.here.store.root().path();
         let mut offers: Vec<Incoming> = Vec::new();
         let mut decided = plan.decided;
+        if plan.here.outgoing == OutgoingMode::Branch {
+            outgoing.proposing.insert(plan.key.key.clone());
+        }
         for step in plan.steps {
             offers.extend(step.offer);
             if step.ops.is_empty() {

@@ -1,6 +1,6 @@
 //! Sending: commits of what changed here, and of what is agreed on then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::blobs::Blobs;
@@ -17,6 +17,10 @@ use crate::core::insight::review::Incoming;
 pub(super) struct Outgoing {
     pub(super) push: Ops,
     pub(super) branch: Ops,
+    /// What the branch of this machine proposes already and is not merged.
+    pub(super) proposed: Ops,
+    /// The keys of the stores of which everything is known that they propose.
+    pub(super) proposing: HashSet<String>,
     pub(super) base: Ops,
     /// Of this, what was taken in without sending anything.
     pub(super) taken: Ops,
@@ -157,19 +161,36 @@ impl OneRound<'_> {
         tip: Option<&str>,
         outgoing: &Outgoing,
     ) -> Told<Result<Option<String>, Round>> {
-        if outgoing.branch.is_empty() {
+        let (url, branch) = (&self.state.url, self.own_branch());
+        // Stores that are not here go on proposing what they did.
+        let mut ops = outgoing.proposed.clone();
+        ops.retain(|path, _| {
+            let key = path.split('/').nth(1).unwrap_or_default();
+            !outgoing.proposing.contains(key)
+        });
+        ops.extend(outgoing.branch.clone());
+        let mut proposed = outgoing.proposed.keys();
+        let is_withdrawn = proposed.any(|path| !ops.contains_key(path));
+        if is_withdrawn {
+            // Who keeps the remote may have removed the branch.
+            self.repo.fetch(url, &branch)?;
+            if self.commits()?.own != commits.own {
+                return Ok(Err(Round::Again));
+            }
+        } else if outgoing.branch.is_empty() {
             return Ok(Ok(None));
         }
         let own = commits.own.as_deref().filter(|own| Some(*own) != tip);
-        let words = message(&outgoing.branch);
-        let mut commit = self.new_commit(NEXT, tip, &outgoing.branch, &words);
+        let words = message(&ops);
+        let mut commit = self.new_commit(NEXT, tip, &ops, &words);
         commit.also = own;
+        // A proposal that is withdrawn leaves what everybody has.
+        let tip = tip.filter(|_| !is_withdrawn);
         commit.beside = tip.into_iter().chain(own).collect();
         let made = self.repo.write(&[commit])?.commits.pop();
         let Some(made) = made.filter(MadeCommit::is_new) else {
             return Ok(Ok(None));
         };
-        let (url, branch) = (&self.state.url, self.own_branch());
         match self.repo.push(url, &made.id, &branch)? {
             Pushed::Done => Ok(Ok(Some(made.id))),
             Pushed::Behind if own.is_none() && !self.repo.knows_branch(url, &branch)? => {
@@ -196,6 +217,7 @@ fn message(ops: &Ops) -> String {
         .take(3)
         .collect();
     let what = match removed {
+        _ if ops.is_empty() => return "nothing is proposed any more".to_owned(),
         0 => format!("{written} written"),
         _ => format!("{written} written, {removed} removed"),
     };

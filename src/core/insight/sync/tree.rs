@@ -3,9 +3,10 @@
 //! A remote is as foreign as a cloned project. Of its files only plain ones below `stores/KEY/` with
 //! plain names are read; everything else is a line of the report.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::repo::{Told, TreeEntry};
+use super::repo::{FileOp, Told, TreeEntry};
 use crate::core::text::display::visible_line;
 use crate::core::text::hidden::is_hidden;
 
@@ -68,12 +69,12 @@ impl SharedStore {
 
 /// What is not taken in: how often for a reason, and the first names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Refusals(BTreeMap<&'static str, (usize, Vec<String>)>);
+pub(super) struct Refusals(BTreeMap<Cow<'static, str>, (usize, Vec<String>)>);
 
 impl Refusals {
-    pub(super) fn add(&mut self, reason: &'static str, name: &str) {
+    pub(super) fn add(&mut self, reason: impl Into<Cow<'static, str>>, name: &str) {
         const SHOWN: usize = 3;
-        let (count, names) = self.0.entry(reason).or_default();
+        let (count, names) = self.0.entry(reason.into()).or_default();
         *count += 1;
         if names.len() < SHOWN {
             let short: String = name.chars().take(80).collect();
@@ -83,7 +84,7 @@ impl Refusals {
 
     /// A line for each reason.
     pub(super) fn lines(&self) -> Vec<String> {
-        let line = |(reason, (count, names)): (&&str, &(usize, Vec<String>))| {
+        let line = |(reason, (count, names)): (&Cow<'_, str>, &(usize, Vec<String>))| {
             let more = match count - names.len() {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -130,6 +131,19 @@ impl SharedTree {
             }
         }
         tree
+    }
+
+    /// Whether a file is as a proposal would have it, as far as it is read.
+    pub(super) fn has(&self, path: &str, op: &FileOp) -> bool {
+        let mut parts = path.splitn(3, '/').skip(1);
+        let (Some(key), Some(file)) = (parts.next(), parts.next()) else {
+            return true;
+        };
+        let id = self.stores.get(key).and_then(|store| store.get(file));
+        match op {
+            FileOp::Blob(proposed) => file == ABOUT || id == Some(proposed),
+            FileOp::Write(_) | FileOp::Remove => id.is_none(),
+        }
     }
 
     /// Remembers what is not taken.

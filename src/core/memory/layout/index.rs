@@ -93,7 +93,7 @@ impl Rules for Index {
                 .files(root)
                 .is_ok_and(|files| has_folder(&files, folder))
         };
-        if folder.is_some_and(is_new) && !is_kept {
+        if !is_kept && folder.is_some_and(is_new) {
             return Err(Error::refused(
                 file,
                 format!(

@@ -260,8 +260,13 @@ impl Git {
         let pid = child.id();
         let (done, is_done) = channel::<()>();
         let (limit, room) = (call.limit, call.room.clone());
+        // A remote may be silent for twice as long as a git of this machine.
+        let silence = room.as_ref().map(|_| self.limits.silent * 2);
+        let heard = Arc::new(AtomicU64::new(0));
+        let sound = Arc::clone(&heard);
         let watch = std::thread::spawn(move || {
             let until = Instant::now() + limit;
+            let (mut last, mut since) = ((0, 0), Instant::now());
             loop {
                 let left = until.saturating_duration_since(Instant::now());
                 let pause = room.as_ref().map_or(left, |_| left.min(LOOK));
@@ -269,10 +274,19 @@ impl Git {
                     return None;
                 }
                 let is_late = Instant::now() >= until;
-                let why = match room.as_ref().and_then(Room::excess) {
-                    Some(why) => why,
-                    None if is_late => format!("git did not end within {} s", limit.as_secs()),
-                    None => continue,
+                let size = room.as_ref().map_or(0, Room::size);
+                let now = (sound.load(Ordering::Relaxed), size);
+                if now != last {
+                    (last, since) = (now, Instant::now());
+                }
+                let is_silent = silence.filter(|silence| since.elapsed() >= *silence);
+                let why = match (room.as_ref().and_then(|room| room.excess(size)), is_silent) {
+                    (Some(why), _) => why,
+                    (None, Some(silence)) => {
+                        format!("it sent nothing for {} s", silence.as_secs_f32())
+                    }
+                    _ if is_late => format!("git did not end within {} s", limit.as_secs()),
+                    _ => continue,
                 };
                 // Its caller has not waited for it yet, so that the number is still its own.
                 end_group(pid);
@@ -280,10 +294,16 @@ impl Git {
             }
         });
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let errors = child.stderr.take().map(|errors| {
+        let errors = child.stderr.take().map(|mut errors| {
             std::thread::spawn(move || {
-                let mut told = Vec::new();
-                drop(errors.take(LONGEST_ERROR).read_to_end(&mut told));
+                let (mut told, mut part) = (Vec::new(), [0; 4096]);
+                while let Ok(count @ 1..) = errors.read(&mut part) {
+                    heard.fetch_add(count as u64, Ordering::Relaxed);
+                    told.extend(&part[..count]);
+                    // The end says why.
+                    let beyond = told.len().saturating_sub(LONGEST_ERROR);
+                    told.drain(..beyond);
+                }
                 String::from_utf8_lossy(&told).into_owned()
             })
         });
@@ -332,7 +352,28 @@ impl Git {
 /// The settings of calls in a repository of tome's own: nothing of it is run, checked out or
 /// tidied, and what is fetched is checked. What is fetched stays in one file, and large contents are
 /// never in memory as a whole.
-const OF_OWN_REPOSITORY: [&str; 18] = [
+///
+/// A name that would be dangerous in a work tree is none here: it is refused by itself, and does not
+/// hold up all that came with it.
+const OF_OWN_REPOSITORY: [&str; 36] = [
+    "fetch.fsck.hasDot=ignore",
+    "fetch.fsck.hasDotdot=ignore",
+    "fetch.fsck.hasDotgit=ignore",
+    "fetch.fsck.largePathname=ignore",
+    "fetch.fsck.zeroPaddedFilemode=ignore",
+    "fetch.fsck.gitmodulesBlob=ignore",
+    "fetch.fsck.gitmodulesLarge=ignore",
+    "fetch.fsck.gitmodulesMissing=ignore",
+    "fetch.fsck.gitmodulesName=ignore",
+    "fetch.fsck.gitmodulesPath=ignore",
+    "fetch.fsck.gitmodulesSymlink=ignore",
+    "fetch.fsck.gitmodulesUpdate=ignore",
+    "fetch.fsck.gitmodulesUrl=ignore",
+    "fetch.fsck.gitattributesBlob=ignore",
+    "fetch.fsck.gitattributesLarge=ignore",
+    "fetch.fsck.gitattributesLineLength=ignore",
+    "fetch.fsck.gitattributesMissing=ignore",
+    "fetch.fsck.symlinkTargetBlob=ignore",
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
     "fetch.recurseSubmodules=false",
@@ -356,11 +397,11 @@ const OF_OWN_REPOSITORY: [&str; 18] = [
 /// The most memory that git may want at once.
 const LARGEST_ALLOCATION: &str = "512m";
 
-/// How often the room that a call may fill is looked at.
+/// How often is looked at what a remote sends.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The longest text of an error that is read.
-const LONGEST_ERROR: u64 = 64 << 10;
+const LONGEST_ERROR: usize = 64 << 10;
 
 /// A call in a repository of tome's own.
 #[derive(Debug, Clone)]
@@ -372,7 +413,8 @@ pub(crate) struct GitCall<'a> {
     pub(crate) limit: Duration,
     /// How much it may print.
     pub(crate) most: usize,
-    /// What it may fill.
+    /// What it may fill, if it reaches a remote, which may not be silent for long: what git tells of
+    /// its progress is heard, and what fills the room.
     pub(crate) room: Option<Room>,
 }
 
@@ -384,11 +426,15 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Says that the folder has more.
-    pub(crate) fn excess(&self) -> Option<String> {
+    /// How many bytes the folder has.
+    pub(crate) fn size(&self) -> u64 {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         let sizes = entries.flatten().filter_map(|entry| entry.metadata().ok());
-        let size: u64 = sizes.map(|about| about.len()).sum();
+        sizes.map(|about| about.len()).sum()
+    }
+
+    /// Says that this is more than it may have.
+    pub(crate) fn excess(&self, size: u64) -> Option<String> {
         (size > self.most).then(|| format!("it has more than {} MB", self.most >> 20))
     }
 }
@@ -407,7 +453,9 @@ pub(crate) struct GitFailure {
 
 /// The line of git's errors that tells most: the first one that names an error.
 fn telling_line(told: &str) -> String {
-    let mut lines = told.lines().map(str::trim).filter(|line| !line.is_empty());
+    // A line of progress ends where the next one begins.
+    let lines = told.split(['\n', '\r']);
+    let mut lines = lines.map(str::trim).filter(|line| !line.is_empty());
     let is_telling = |line: &&str| {
         let words = ["fatal:", "error:", "ERROR:", "remote: error", "ssh:"];
         words.iter().any(|word| line.starts_with(word))
@@ -507,7 +555,7 @@ mod tests {
             folder: dir.path().to_owned(),
             most: 1 << 20,
         };
-        assert_eq!(room.excess(), None);
+        assert_eq!(room.size(), 0);
         let call = |seconds: u64| {
             let fill = "alias.fill=!head -c 3000000 /dev/zero > tmp_pack; sleep 20";
             git.call(
@@ -526,6 +574,6 @@ mod tests {
         assert_eq!(failure.why, "it has more than 1 MB");
         assert!(since.elapsed() < Duration::from_secs(15));
         std::fs::remove_file(dir.path().join("tmp_pack")).expect("removed");
-        assert_eq!(room.excess(), None, "nothing goes on");
+        assert_eq!(room.size(), 0, "nothing goes on");
     }
 }
