@@ -91,7 +91,7 @@ impl CommitInProgress<'_> {
             let of_root = staged.entry(&self.record.files[number].root);
             of_root.or_default().push(self.temp(number));
         }
-        self.in_history("flush the new files", || {
+        self.in_history("sync the new files", || {
             let mut staged = staged.iter();
             staged.try_for_each(|(root, temps)| self.roots[*root].flush_files(temps))
         })

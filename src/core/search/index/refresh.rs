@@ -89,7 +89,7 @@ pub(super) fn refresh(
         let left = std::mem::take(&mut built.left);
         built
             .notes
-            .push(format!("{left} logs were not read in time"));
+            .push(format!("logs that were not read in time: {left}"));
     }
     Ok(Corpus {
         is_held_up,
@@ -138,8 +138,8 @@ fn refresh_cache(
             None => {
                 let old = plan.read.len();
                 let note = format!(
-                    "{}: another tome reads the logs, or was stopped meanwhile; {old} logs are \
-                     searched as they were read last",
+                    "{}: another tome reads the logs, or was stopped meanwhile; logs that \
+                     changed since ({old}) are searched as they were read last",
                     cache.display()
                 );
                 Ok(Corpus {

@@ -709,7 +709,7 @@ fn while_another_builds_the_last_corpus_is_taken_and_it_is_told() {
     let corpus = home.refresh(&logs);
     assert_eq!(messages_of(&corpus, 0, Part::Words).len(), 1);
     let told = corpus.problems().concat();
-    assert!(told.contains("1 logs are searched as they were"), "{told}");
+    assert!(told.contains("(1) are searched as they were"), "{told}");
     drop(lock);
     let corpus = home.refresh(&logs);
     assert_right(&corpus, &logs);
@@ -743,7 +743,7 @@ fn who_waited_for_another_in_vain_reads_for_a_while_and_tells_what_is_left() {
     assert_eq!(corpus.left(), 0, "who asks again waits as long");
     let told = corpus.problems().concat();
     assert!(
-        told.contains("logs were not read in time") && told.contains("another tome"),
+        told.contains("logs that were not read in time") && told.contains("another tome"),
         "{told}"
     );
 }
