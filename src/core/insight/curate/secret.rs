@@ -106,12 +106,18 @@ const LARGEST_EXAMPLES: u64 = 256 << 10;
 /// Whether a password in an address is the default of a server on this machine, which is no
 /// secret: the name of the user, or a word such as `guest`.
 fn is_default(text: &str, span: &Range<usize>) -> bool {
-    let after = text[span.end..].strip_prefix('@').unwrap_or_default();
-    let is_local = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]
-        .iter()
-        .any(|host| after.starts_with(host));
+    const LOCAL: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+    let after = text[span.end..].lines().next().unwrap_or_default();
+    let is_local = match after.strip_prefix('@') {
+        Some(address) => LOCAL.iter().any(|host| address.starts_with(host)),
+        // `curl -u admin:admin http://localhost`
+        None => LOCAL
+            .iter()
+            .any(|host| after.contains(&format!("//{host}"))),
+    };
     let before = text[..span.start].trim_end_matches(':');
-    let user = before.rsplit('/').next().unwrap_or_default();
+    let is_end = |c: char| c.is_whitespace() || "/'\"".contains(c);
+    let user = before.rsplit(is_end).next().unwrap_or_default();
     let password = &text[span.clone()];
     is_local && (password == user || DEFAULTS.contains(&password))
 }

@@ -352,7 +352,9 @@ fn old_name(
     }
     let unaware = uses.iter().filter(|range| {
         let sentence = document.sentence(range);
-        !sentence.contains(new.as_str()) && !is_past(document, range)
+        !sentence.contains(new.as_str())
+            && !is_past(document, range)
+            && !is_record(document, range.start)
     });
     let mut unaware: Vec<&Range<usize>> = unaware.collect();
     let first = document.line_at(unaware.first()?.start);

@@ -67,6 +67,14 @@ static RENAME_WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a few words make an automaton")
 });
 
+/// Words that say of a renaming that it has not happened.
+static PLANNED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:needs?|should|must|will|could|consider|todo:?)\s+(?:to\s+)?(?:be\s+)?renam",
+    )
+    .expect("a valid pattern")
+});
+
 /// The renamings that a text states. An arrow is one only in a sentence or below a heading that
 /// speaks of renaming.
 pub(super) fn renamings(document: &Document) -> Vec<Renaming> {
@@ -82,7 +90,9 @@ pub(super) fn renamings(document: &Document) -> Vec<Renaming> {
                 continue;
             };
             let is_arrow = std::ptr::eq(pattern, &*ARROW);
-            if is_arrow && !speaks_of_renaming(document, &whole.range()) {
+            if is_arrow && !speaks_of_renaming(document, &whole.range())
+                || PLANNED.is_match(document.sentence(&whole.range()))
+            {
                 continue;
             }
             let (old, new) = (bare(old.as_str()), bare(new.as_str()));
@@ -276,7 +286,8 @@ pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
             }
         }
     }
-    for words in PROGRESS.find_iter(text) {
+    let progress = PROGRESS.find_iter(text);
+    for words in progress.filter(|words| !document.is_code(words.start())) {
         let sentence = document.sentence(&words.range());
         let dates = ANY_DATE.find_iter(sentence);
         let last = dates.filter_map(|date| date.as_str().parse().ok()).max();

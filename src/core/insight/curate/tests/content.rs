@@ -27,6 +27,10 @@ fn secrets_are_masked() {
             "f.md",
             "postgres://username:password(encoded)@host:port/database\n",
         ),
+        (
+            "i.md",
+            "Try `curl -u freqtrade:freqtrade http://127.0.0.1:8080/api/v1/ping` first.\n",
+        ),
         ("g.md", "The database password is Tr0ub4dor&3!\n"),
         ("h.md", "DB_PASSWORD=s9-Kd7x2qW\n"),
     ]);
