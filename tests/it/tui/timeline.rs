@@ -51,7 +51,9 @@ fn a_message_is_promoted_through_the_editor_and_a_diff_and_one_undo_takes_it_bac
     let tty = Tty::seeing(&home, "1 session");
     tty.press("/", "find ❯");
     tty.press("grace window of ten", "1 found");
-    tty.press(ENTER, "turn 26/26");
+    // The preview of Find tells the turn, too.
+    tty.press(ENTER, "T tools");
+    tty.see("turn 26/26");
     tty.press("p", "promote to a memory");
     // The name is proposed; Enter goes on to the editor.
     tty.press(ENTER, "> keep a grace window of ten seconds");
