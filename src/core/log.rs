@@ -59,7 +59,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
-use crate::core::disk::parallel::on_all_cores;
 
 pub use codex_jobs::{MemoryJob, memory_database, memory_jobs};
 pub use decode::{Decoder, read, read_each};
@@ -407,22 +406,13 @@ impl LogFile {
 ///
 /// Directories that are missing or cannot be read are ignored.
 pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    let found = on_all_cores(FORMATS.len(), |number| {
-        let mut found = (FORMATS[number].locate)(locations);
+    let mut all = Vec::new();
+    for format in FORMATS {
+        let mut found = (format.locate)(locations);
         locations.remove_untrusted(&mut found);
         found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
-        found
-    });
-    joined(found)
-}
-
-/// Returns what all lists have. The first one, which is mostly the longest, is not copied.
-fn joined<T>(lists: Vec<Vec<T>>) -> Vec<T> {
-    let count = lists.iter().map(Vec::len).sum::<usize>();
-    let mut lists = lists.into_iter();
-    let mut all = lists.next().unwrap_or_default();
-    all.reserve_exact(count - all.len());
-    lists.for_each(|mut list| all.append(&mut list));
+        all.append(&mut found);
+    }
     all
 }
 

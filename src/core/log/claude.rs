@@ -13,7 +13,6 @@ use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
     TitleSource, fork, location, option, origin,
 };
-use crate::core::disk::parallel::on_all_cores;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::ClaudeCode,
@@ -50,27 +49,16 @@ const DETAILED: &[&str] = &["Agent", "AskUserQuestion", "Task"];
 const KEPT: usize = 64;
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
-    /// How many projects are worth threads, and how many each then lists at a time.
-    const WORTH_THREADS: usize = 8;
-    const TOGETHER: usize = 2;
     let forks = fork::homes_of(locations, Agent::ClaudeCode);
     let roots = locations.claude.iter().chain(&forks);
     let projects = roots.flat_map(|root| location::entries(&root.join("projects")));
-    let projects: Vec<PathBuf> = projects.collect();
-    let together = match projects.len() {
-        0..WORTH_THREADS => WORTH_THREADS,
-        _ => TOGETHER,
-    };
-    let chunks: Vec<&[PathBuf]> = projects.chunks(together).collect();
-    let logs = on_all_cores(chunks.len(), |chunk| {
-        let logs = chunks[chunk].iter().flat_map(|project| {
-            let (mut found, others) = location::logs_in(project, Agent::ClaudeCode, ".jsonl");
-            found.extend(others.iter().flat_map(|session| subagents(session)));
-            found
-        });
-        logs.collect::<Vec<LogFile>>()
-    });
-    super::joined(logs)
+    let mut logs = Vec::new();
+    for project in projects {
+        let (found, others) = location::logs_in(&project, Agent::ClaudeCode, ".jsonl");
+        logs.extend(found);
+        logs.extend(others.iter().flat_map(|session| subagents(session)));
+    }
+    logs
 }
 
 /// Returns the logs of the agents that the session in this directory started.

@@ -525,9 +525,6 @@ impl<'a> Search<'a> {
                 if self.is_stale() {
                     break;
                 }
-                if corpus.is_told_by_log(*at) {
-                    continue;
-                }
                 // A damaged message is recorded by the corpus.
                 let _ = corpus.message(*at, |message| {
                     let voice = match (message.role, message.origin) {
@@ -536,7 +533,8 @@ impl<'a> Search<'a> {
                         (Role::Assistant, Origin::Written) => Voice::Agent,
                         _ => Voice::Program,
                     };
-                    if voice == Voice::Program && says_only {
+                    let is_left_out = voice == Voice::Program && says_only;
+                    if is_left_out || corpus.is_told_by_log(message) {
                         return;
                     }
                     wanted.matcher.lines(message.text, &mut |offset, score| {

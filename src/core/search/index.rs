@@ -46,10 +46,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
 
-use crate::core::log::{Agent, HashedProjects, LogFile, MessageKind, Origin, Role};
+use crate::core::log::{HashedProjects, LogFile, MessageKind, Origin, Role};
 use crate::core::{Error, Result};
 
 pub use document::LONGEST_MESSAGE;
@@ -502,7 +502,7 @@ impl Corpus {
     fn has_shared(&self, agent: u32, id: &str) -> bool {
         let shared = self.shared.get_or_init(|| {
             let rows = self.shown.iter().map(|row| &self.table.logs[*row]);
-            let mut known = HashSet::new();
+            let mut known = FxHashSet::default();
             rows.filter(|row| !known.insert((row.agent, row.id())))
                 .map(|row| (row.agent, row.id().to_owned()))
                 .collect()
@@ -511,18 +511,21 @@ impl Corpus {
     }
 
     /// Whether a hook captured a message in a session that has a log of its own, which tells it.
-    pub fn is_told_by_log(&self, at: MessageAt) -> bool {
-        let is_captured = |row: &table::LogRow| row.agent == Agent::Events as u32;
-        let log = self.log_of(at).and_then(|log| self.shown.get(log));
-        if !log.is_some_and(|row| is_captured(&self.table.logs[*row])) {
-            return false;
-        }
-        let sessions = self.sessions.get_or_init(|| {
-            let rows = self.table.logs.iter().filter(|row| !is_captured(row));
-            rows.map(|row| row.id().to_owned()).collect()
-        });
-        let is_known = |session: Option<&str>| session.is_some_and(|id| sessions.contains(id));
-        self.message(at, |message| is_known(message.session)) == Some(true)
+    pub fn is_told_by_log(&self, message: &CorpusMessage<'_>) -> bool {
+        let session = message.session.filter(|_| self.is_captured(message.log));
+        session.is_some_and(|session| {
+            let sessions = self.sessions.get_or_init(|| {
+                let rows = self.table.logs.iter().filter(|row| !row.is_captured());
+                rows.map(|row| row.id().to_owned()).collect()
+            });
+            sessions.contains(session)
+        })
+    }
+
+    /// Whether the messages of a visible log were captured by hooks.
+    fn is_captured(&self, log: usize) -> bool {
+        let row = self.shown.get(log).map(|row| &self.table.logs[*row]);
+        row.is_some_and(table::LogRow::is_captured)
     }
 
     /// Passes a message to `take`; `None` if its log is not visible or it is damaged.

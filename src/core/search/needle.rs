@@ -247,20 +247,15 @@ impl Needle {
 
 /// Returns the prefixes, one of which every word with this stem begins with.
 ///
-/// The stemmer removes endings and may then change the last letter (`happi`) or add one
-/// (`hope`); four words are exceptions.
+/// The stemmer removes endings, and may then change the last letter: to `i` (`happi`), to an `e` that it
+/// adds (`hope`), or in `bl` (`possibl` of `possibility`). Four words are exceptions.
 fn beginnings_of(stem: &str) -> Vec<String> {
     let by_heart = match stem {
         "die" | "lie" | "tie" => Some(format!("{}y", &stem[..1])),
         "sky" => Some("skie".to_owned()),
         _ => None,
     };
-    // Many words share two letters, so that a stem of three is cut only if that can matter.
-    let is_changed = match stem.len() {
-        0..=2 => false,
-        3 => stem.ends_with(['e', 'i']) || stem.ends_with("bl"),
-        _ => true,
-    };
+    let is_changed = stem.len() > 2 && (stem.ends_with(['e', 'i']) || stem.ends_with("bl"));
     let kept = stem.len() - usize::from(is_changed);
     let mut all = vec![stem[..kept].to_owned()];
     all.extend(by_heart);

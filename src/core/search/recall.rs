@@ -21,7 +21,6 @@ use super::score::{
     session_scores,
 };
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
-use crate::core::disk::parallel::on_all_cores;
 use crate::core::log::{MessageKind, Origin, Role};
 use crate::core::search::index::{
     Corpus, FoundForms, MessageAt, MessageFilter, Part, RankRequest, WantedWord,
@@ -39,9 +38,9 @@ pub const DEFAULT_LIMIT: usize = 5;
 /// With fewer hits than this, the search is widened.
 const FEW: usize = 5;
 /// How many messages are ranked by their words.
-const RANKED: usize = 1000;
+const RANKED: usize = 500;
 /// How many of the best texts are read.
-const READ: usize = 30;
+const READ: usize = 20;
 /// The weight of a line that tells an agent nothing new.
 const REPEAT: f32 = 0.5;
 /// The weight of a question, since answers are more useful.
@@ -447,15 +446,15 @@ impl<'a> Search<'a> {
                 read.candidates.push(HitCandidate {
                     spot: Spot::Message(message.log, message.at),
                     has_phrase: false,
-                    score: if message.is_admitted && !corpus.is_told_by_log(message.at) {
+                    score: if message.is_admitted {
                         0.0
                     } else {
                         f32::NEG_INFINITY
                     },
-                    line: corpus.line(message.at),
+                    line: message.line,
                     time: message.time,
-                    copy: corpus
-                        .identity(message.at)
+                    copy: message
+                        .identity
                         .map(|id| (id, message.marks.0, message.words)),
                     copies: 0,
                     worth: speech_weight(message.marks),
@@ -478,8 +477,6 @@ impl<'a> Search<'a> {
         homes: &mut [Vec<HitCandidate>],
         (needles, phrase, rarity): (&Needles, &Phrase, &Rarity),
     ) {
-        /// How many texts a thread takes at a time.
-        const TOGETHER: usize = 15;
         let mut best: Vec<&mut HitCandidate> = homes.iter_mut().flatten().collect();
         best.sort_by(|a, b| b.score.total_cmp(&a.score));
         best.truncate(READ);
@@ -495,14 +492,8 @@ impl<'a> Search<'a> {
                 needles.has_phrases(text).then_some((score, has_phrase))
             })
         };
-        let chunks = best.len().div_ceil(TOGETHER);
-        let read = on_all_cores(chunks, |chunk| {
-            let of_chunk = best.iter().skip(chunk * TOGETHER).take(TOGETHER);
-            let read = of_chunk.map(|candidate| is_read(candidate).flatten());
-            read.collect::<Vec<Option<(f32, bool)>>>()
-        });
-        for (candidate, read) in best.into_iter().zip(read.into_iter().flatten()) {
-            match read {
+        for candidate in best {
+            match is_read(candidate).flatten() {
                 Some((score, has_phrase)) => {
                     candidate.score = score;
                     candidate.has_phrase = has_phrase;

@@ -126,8 +126,8 @@ pub(super) struct Place {
 
 impl<'a> LogEvents<'a> {
     /// Returns the events of a log, in its order; those of an events store by their times. Reasoning
-    /// and injected text are none, except that a person interrupted the agent in the end, and neither is what a hook captured in a session that has a log of
-    /// its own. An event without a time has that of the one before it.
+    /// and injected text are none, except that a person interrupted the agent in the end, and neither is
+    /// what a hook captured in a session that has a log of its own. An event without a time has that of the one before it.
     pub fn of(corpus: &'a Corpus, log: usize) -> Self {
         let own = corpus.log(log);
         let first = own.and_then(|log| log.span().map(|(first, _)| first).or(log.modified()));
@@ -138,12 +138,15 @@ impl<'a> LogEvents<'a> {
             let is_it = |message: &CorpusMessage<'_>| is_interruption(message.text);
             messages.last() == Some(&at) && corpus.message(at, is_it) == Some(true)
         };
+        let is_captured = own.and_then(|log| log.agent()) == Some(Agent::Events);
+        let told = |message: &CorpusMessage<'_>| corpus.is_told_by_log(message);
+        let is_told = |at: MessageAt| is_captured && corpus.message(at, told) == Some(true);
         for at in messages.iter().copied() {
             let Some((time, (_, kind, origin))) = corpus.outline(at) else {
                 continue;
             };
             let is_left_out = origin == Origin::Injected || kind == MessageKind::Thinking;
-            if is_left_out && !is_end(at) || corpus.is_told_by_log(at) {
+            if is_left_out && !is_end(at) || is_told(at) {
                 continue;
             }
             last = time.unwrap_or(last);
@@ -154,7 +157,7 @@ impl<'a> LogEvents<'a> {
                 is_result: kind == MessageKind::ToolResult,
             });
         }
-        if own.and_then(|log| log.agent()) == Some(Agent::Events) {
+        if is_captured {
             // Hooks of several sessions append in the order in which they get the lock.
             places.sort_by_key(|place| place.time);
         }

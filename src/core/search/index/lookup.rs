@@ -63,7 +63,7 @@ pub(super) struct SegmentColumns {
     place: Arc<dyn ColumnValues<u64>>,
     pub(super) marks: Arc<dyn ColumnValues<u64>>,
     pub(super) time: Column<i64>,
-    identity: Column<u64>,
+    pub(super) identity: Column<u64>,
 }
 
 impl SegmentColumns {
@@ -76,6 +76,11 @@ impl SegmentColumns {
             time: columns.i64(TIME)?,
             identity: columns.u64(IDENTITY)?,
         })
+    }
+
+    /// Returns the line of a message's record.
+    pub(super) fn line(&self, number: u32) -> u64 {
+        self.place.get_val(number) >> super::OF_LINE_BITS
     }
 
     /// Returns the part of a message.
@@ -284,7 +289,7 @@ impl Corpus {
 
     /// Returns the line of a message without reading it.
     pub fn line(&self, at: MessageAt) -> u64 {
-        self.look(|| Ok(self.columns(at.segment)?.place.get_val(at.number) >> super::OF_LINE_BITS))
+        self.look(|| Ok(self.columns(at.segment)?.line(at.number)))
     }
 
     /// Finds the messages of a part that have all these words; without words, all of them.

@@ -13,7 +13,7 @@ use tantivy::schema::IndexRecordOption;
 
 use super::document::Marks;
 use super::lookup::{Best, MessageFilter, SegmentColumns};
-use super::{Corpus, MessageAt, Part};
+use super::{Corpus, CorpusMessage, MessageAt, Part};
 use crate::core::log::{MessageKind, Origin};
 
 /// A word that is ranked by: its forms.
@@ -56,6 +56,10 @@ pub struct RankedMessage {
     pub at: MessageAt,
     /// The index of its log.
     pub log: usize,
+    /// The record's line in the log, from 1.
+    pub line: u64,
+    /// See [`CorpusMessage::identity`](super::CorpusMessage::identity).
+    pub identity: Option<u64>,
     /// The time, in milliseconds since 1970 UTC.
     pub time: Option<i64>,
     /// The number of its words.
@@ -64,7 +68,7 @@ pub struct RankedMessage {
     pub marks: (MessageKind, Origin),
     /// For each word that was asked for, how often the message has it.
     pub counts: Vec<WordCount>,
-    /// Whether the filter admits it.
+    /// Whether the filter admits it, and no log tells it better.
     pub is_admitted: bool,
 }
 
@@ -101,7 +105,15 @@ type CountByte = u8;
 const EXACT: CountByte = 1 << 7;
 const MOST_TIMES: CountByte = EXACT - 1;
 /// How many messages are tested together for whether they have any of the words.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 64;
+
+/// Returns how often a message has a word.
+fn counted(count: CountByte) -> WordCount {
+    WordCount {
+        times: (count & MOST_TIMES).into(),
+        is_exact: count & EXACT != 0,
+    }
+}
 
 impl Corpus {
     /// Looks for the forms of some words in some parts.
@@ -243,6 +255,14 @@ impl SaturationTable {
         Self(all.collect())
     }
 
+    /// Returns what a word contributes at most to a message that has it so often, however short that is.
+    fn highest(&self, request: &RankRequest<'_>, word: usize, count: usize) -> f32 {
+        match counted(count as CountByte) {
+            WordCount { times: 0, .. } => 0.0,
+            WordCount { times, is_exact } => (request.weight)(word, is_exact) * self.of(times, 0),
+        }
+    }
+
     #[inline]
     fn of(&self, times: u32, length: u8) -> f32 {
         let times = times.clamp(1, Self::TIMES) - 1;
@@ -256,7 +276,7 @@ struct SegmentCounts<'a> {
     reader: &'a SegmentReader,
     columns: &'a SegmentColumns,
     segment: u32,
-    /// For each word, for each message.
+    /// For each word, for each message; some more, so that [`TOGETHER`] divides their number.
     counts: Vec<Vec<CountByte>>,
     /// The lengths of messages of each part.
     lengths: Vec<(Part, FieldNormReader)>,
@@ -272,50 +292,53 @@ impl SegmentCounts<'_> {
 
     /// Adds the messages that match best to those of other segments.
     fn take_best(&self, best: &mut Best<u32>, request: &RankRequest<'_>, table: &SaturationTable) {
-        let weights: Vec<[f32; 2]> = (0..self.counts.len())
-            .map(|word| [false, true].map(|is_exact| (request.weight)(word, is_exact)))
+        let highest: Vec<[f32; 1 << CountByte::BITS]> = (0..self.counts.len())
+            .map(|word| std::array::from_fn(|count| table.highest(request, word, count)))
             .collect();
         let least = |best: &Best<u32>| best.least().map_or(0.0, |bits| f32::from_bits(*bits));
         let mut lowest = least(best);
-        self.each_counted(|number| {
-            let score = self.score(number, &weights, table);
-            if score > lowest && self.admits(number, request) {
-                // Scores are not negative, so that their bits have the same order.
-                best.take(score.to_bits(), self.place(number));
-                lowest = least(best);
+        for first in (0..self.reader.max_doc() as usize).step_by(TOGETHER) {
+            let mut at_most = [0.0; TOGETHER];
+            for (counts, highest) in self.counts.iter().zip(&highest) {
+                let counts = &counts[first..][..TOGETHER];
+                if counts.iter().any(|count| *count != 0) {
+                    for (sum, count) in at_most.iter_mut().zip(counts) {
+                        *sum += highest[usize::from(*count)];
+                    }
+                }
             }
-        });
-    }
-
-    /// Passes the number of each message that has any of the words to `take`.
-    fn each_counted(&self, mut take: impl FnMut(u32)) {
-        for from in (0..self.reader.max_doc() as usize).step_by(TOGETHER) {
-            let of_word = |counts: &Vec<CountByte>| -> [CountByte; TOGETHER] {
-                counts[from..][..TOGETHER].try_into().unwrap_or_default()
-            };
-            let any = self.counts.iter().map(of_word);
-            let any = any.fold(0, |any, counts| any | u64::from_le_bytes(counts));
-            for (number, count) in (from as u32..).zip(any.to_le_bytes()) {
-                if count != 0 {
-                    take(number);
+            for (number, at_most) in (first as u32..).zip(at_most) {
+                if at_most <= lowest {
+                    continue;
+                }
+                let score = self.score(number, request, table);
+                if score > lowest && self.admits(number, request) {
+                    // Scores are not negative, so that their bits have the same order.
+                    best.take(score.to_bits(), self.place(number));
+                    lowest = least(best);
                 }
             }
         }
     }
 
+    /// Returns how often a message has each word.
+    fn counts_of(&self, number: u32) -> impl Iterator<Item = WordCount> {
+        let counts = self.counts.iter();
+        counts.map(move |counts| counted(counts[number as usize]))
+    }
+
     /// Returns the sum of what the words of a message contribute.
-    fn score(&self, number: u32, weights: &[[f32; 2]], table: &SaturationTable) -> f32 {
+    fn score(&self, number: u32, request: &RankRequest<'_>, table: &SaturationTable) -> f32 {
         // A message is of one part; in the others its length is 0.
         let lengths = self.lengths.iter();
-        let length = lengths
-            .map(|(_, lengths)| lengths.fieldnorm_id(number))
-            .max();
-        let counts = self.counts.iter().map(|counts| counts[number as usize]);
-        let found = counts.zip(weights).filter(|(count, _)| *count != 0);
-        found.fold(0.0, |sum, (count, weights)| {
-            let weight = weights[usize::from(count & EXACT != 0)];
-            sum + weight * table.of((count & MOST_TIMES).into(), length.unwrap_or(0))
-        })
+        let length = lengths.map(|(_, lengths)| lengths.fieldnorm_id(number));
+        let length = length.max().unwrap_or(0);
+        let counts = self.counts_of(number).enumerate();
+        let counts = counts.filter(|(_, count)| count.times > 0);
+        let contributions = counts.map(|(word, count)| {
+            (request.weight)(word, count.is_exact) * table.of(count.times, length)
+        });
+        contributions.sum()
     }
 
     fn admits(&self, number: u32, request: &RankRequest<'_>) -> bool {
@@ -375,25 +398,25 @@ impl SegmentCounts<'_> {
         let time = self.columns.time.first(number);
         let part = Part::of(kind);
         let lengths = self.lengths.iter().find(|(of, _)| *of == part);
-        let allows = request.filter.allows;
+        let is_allowed = request
+            .filter
+            .allows
+            .is_none_or(|allows| allows(role, time));
+        let is_told = || {
+            let told = |message: &CorpusMessage<'_>| self.corpus.is_told_by_log(message);
+            self.corpus.is_captured(log)
+                && self.corpus.message(self.place(number), told) == Some(true)
+        };
         Some(RankedMessage {
             at: self.place(number),
             log,
+            line: self.columns.line(number),
+            identity: self.columns.identity.first(number),
             time,
             words: lengths.map_or(0, |(_, lengths)| lengths.fieldnorm(number)),
             marks: (kind, origin),
-            counts: self
-                .counts
-                .iter()
-                .map(|counts| {
-                    let count = counts[number as usize];
-                    WordCount {
-                        times: u32::from(count & MOST_TIMES),
-                        is_exact: count & EXACT != 0,
-                    }
-                })
-                .collect(),
-            is_admitted: allows.is_none_or(|allows| allows(role, time)),
+            counts: self.counts_of(number).collect(),
+            is_admitted: is_allowed && !is_told(),
         })
     }
 }

@@ -15,7 +15,7 @@ use super::Part;
 use super::document::checksum;
 use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
 use crate::core::disk::private;
-use crate::core::log::{Carry, Head, LogFile, Skipped};
+use crate::core::log::{Agent, Carry, Head, LogFile, Skipped};
 
 /// The version of the cache; one of another version is built anew.
 const VERSION: u32 = 6;
@@ -193,6 +193,11 @@ impl LogRow {
 
     pub(super) fn path(&self) -> PathBuf {
         path_of(self.bytes(TextField::Path))
+    }
+
+    /// Whether hooks captured its messages.
+    pub(super) fn is_captured(&self) -> bool {
+        self.agent == Agent::Events as u32
     }
 
     pub(super) fn id(&self) -> &str {

@@ -9,7 +9,9 @@ use std::ops::Range;
 use super::{RANKED, saturation};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::log::{MessageKind, Origin};
-use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, RankRequest};
+use crate::core::search::index::{
+    Corpus, MessageAt, MessageFilter, Part, RankRequest, RankedMessage,
+};
 use crate::core::search::needle::Needles;
 use crate::core::search::score::{Rarity, counted};
 use crate::core::search::snippet;
@@ -67,10 +69,10 @@ pub fn paragraphs(
     );
     let is_said = |(kind, origin)| kind == MessageKind::Text && origin != Origin::Injected;
     let messages = ranked.into_iter().flatten();
-    let messages = messages.filter(|one| is_said(one.marks) && !corpus.is_told_by_log(one.at));
-    let messages: Vec<(usize, MessageAt)> = messages.map(|one| (one.log, one.at)).collect();
+    let messages = messages.filter(|one| is_said(one.marks) && one.is_admitted);
+    let messages: Vec<RankedMessage> = messages.collect();
     let found = on_all_cores(messages.len(), |number| {
-        let (log, at) = messages[number];
+        let RankedMessage { at, log, .. } = messages[number];
         let best = corpus.message(at, |message| best(message.text, &needles, &rarity));
         let (score, text_line, text) = best.flatten()?;
         Some(Paragraph {
