@@ -284,6 +284,8 @@ fn automaton(
         .match_kind(matches)
         .ascii_case_insensitive(case == Case::Ignored)
         .kind(Some(kind))
+        // Denser states take longer to make than they save.
+        .dense_depth(1)
         .build(words)
         .expect("a few hundred short words make an automaton")
 }
