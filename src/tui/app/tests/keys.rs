@@ -4,7 +4,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::{AUTH, TestApp, plan_of};
+use super::{AUTH, TestApp, requested};
+use crate::core::Error;
 use crate::core::change::history::Record;
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
@@ -18,21 +19,14 @@ use crate::tui::theme::Background;
 #[test]
 fn folding_sorting_and_hiding() {
     let mut ui = TestApp::new();
-    ui.press("Z");
-    ui.lacks(["User Preferences"]);
-    ui.press("z");
-    ui.shows(["User Preferences"]);
-    ui.press("s");
-    ui.shows(["Sorted by age"]);
-    ui.press("-");
-    ui.lacks(["what the agent sees"]);
-    ui.press("-");
-    ui.shows(["what the agent sees"]);
+    ui.after("Z").lacks(["User Preferences"]);
+    ui.after("z").shows(["User Preferences"]);
+    ui.after("s").shows(["Sorted by age"]);
+    ui.after("-").lacks(["what the agent sees"]);
+    ui.after("-").shows(["what the agent sees"]);
     ui.press(AUTH);
-    ui.press("<space>");
-    ui.shows(["1 marked"]);
-    ui.press("U");
-    ui.lacks(["marked"]);
+    ui.after("<space>").shows(["1 marked"]);
+    ui.after("U").lacks(["marked"]);
 }
 
 #[test]
@@ -61,12 +55,11 @@ fn the_screen_is_repainted_in_every_place() {
 
 #[test]
 fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let bottom = |ui: &TestApp| ui.text().lines().last().unwrap_or_default().to_owned();
     assert!(bottom(&ui).contains("e edit") && bottom(&ui).contains("d delete"));
     ui.click_on("e edit");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     ui.press("<esc> g G");
     assert!(!bottom(&ui).contains("e edit"), "{}", bottom(&ui));
     assert!(!bottom(&ui).contains("d delete"), "{}", bottom(&ui));
@@ -82,10 +75,8 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     // Too long for one row, it goes on in the next.
     ui.press("j j");
     ui.shows(["MEMORY.md does not list it", "││ lists it"]);
-    let effects = ui.press("L");
-    let (_, request) = plan_of(&effects);
     assert!(matches!(
-        *request,
+        requested(&ui.press("L")),
         Request::Change {
             change_request: ChangeRequest::Index(_),
             ..
@@ -104,22 +95,17 @@ fn the_filter_takes_the_name_of_a_store_and_of_an_agent() {
 #[test]
 fn the_agents_own_memory_comes_first() {
     let mut ui = TestApp::new();
-    ui.press("g");
-    ui.is_at("claude");
+    ui.after("g").is_at("claude");
 }
 
 #[test]
 fn a_message_does_not_stay_below_a_dialog() {
     let mut ui = TestApp::new();
-    ui.press("s");
-    ui.shows(["Sorted by age"]);
-    ui.press("?");
-    ui.lacks(["Sorted by age"]);
+    ui.after("s").shows(["Sorted by age"]);
+    ui.after("?").lacks(["Sorted by age"]);
     ui.shows(["help · tree"]);
-    ui.press("/ rename");
-    ui.shows(["rename: another name"]);
-    ui.press("<esc><esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("/ rename").shows(["rename: another name"]);
+    ui.after("<esc><esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -146,8 +132,7 @@ fn moving_by_pages_and_to_the_ends() {
         assert_eq!(here(&ui), first, "{back}");
     }
     ui.press(AUTH);
-    ui.press("<tab>");
-    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.after("<tab>").is_in(KeyContext::Preview);
     for pressed in [
         "j",
         "k",
@@ -160,14 +145,12 @@ fn moving_by_pages_and_to_the_ends() {
     ] {
         assert_eq!(ui.press(pressed), [], "{pressed}");
     }
-    ui.press("] [ <esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("] [ <esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
 fn the_text_goes_to_another_editor_or_is_thrown_away() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let effects = ui.press("E");
     assert!(
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.path == "auth.md")
@@ -177,17 +160,15 @@ fn the_text_goes_to_another_editor_or_is_thrown_away() {
     assert!(
         matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text.contains('X'))
     );
-    ui.press("<c-q>");
-    ui.shows(["if pressed again"]);
+    ui.after("<c-q>").shows(["if pressed again"]);
     // Whoever goes on typing is asked again.
-    ui.press("Y <c-q>");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("Y <c-q>").is_in(KeyContext::Editor);
     let effects = ui.press("<c-q>");
     assert!(
         matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
         "{effects:?}"
     );
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -223,18 +204,14 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
             },
         ),
     ] {
-        let effects = ui.press(pressed);
-        assert!(
-            matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
-            "{effects:?}"
-        );
+        assert_eq!(requested(&ui.press(pressed)), expected);
     }
 }
 
 /// Edits a memory and saves it after another program wrote `decided` in the same place.
 fn meet_conflict(ui: &mut TestApp, decided: &str) {
     save_after(ui, |base| Some(base.replace("## Decision", decided)));
-    assert_eq!(ui.place(), KeyContext::Merge);
+    ui.is_in(KeyContext::Merge);
 }
 
 /// Edits a memory and saves it after another program made this of it. Returns what that asks for.
@@ -246,7 +223,6 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
         panic!("{kept:?}");
     };
     let effects = ui.press("<c-s>");
-    let (generation, request) = plan_of(&effects);
     let base = text.base.clone().unwrap_or_default();
     let conflict = Conflict {
         path: text.path.clone(),
@@ -254,12 +230,7 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
         base: Some(base.into_bytes()),
         mine: Some(text.text.clone().into_bytes()),
     };
-    ui.tell(Event::Planned {
-        generation,
-        request: request.clone(),
-        result: Err(crate::core::Error::Conflict(Box::new(conflict))),
-        notes: Vec::new(),
-    })
+    ui.answer_plan(&effects, Err(Error::Conflict(Box::new(conflict))))
 }
 
 #[test]
@@ -267,7 +238,7 @@ fn a_text_whose_file_was_deleted_is_written_anew() {
     let mut ui = TestApp::new();
     let effects = save_after(&mut ui, |_| None);
     ui.shows(["! the file is gone: saving creates it again"]);
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     let saved = effects.iter().find_map(|effect| match effect {
         Effect::Library(LibraryJob::Plan { request, .. }) => Some(request),
         _ => None,
@@ -294,11 +265,9 @@ fn a_long_conflict_is_read_to_its_end_before_it_is_decided() {
     let mut ui = TestApp::sized(80, 24, Background::Dark);
     let theirs: String = (0..30).map(|line| format!("their line {line}\n")).collect();
     meet_conflict(&mut ui, &theirs);
-    ui.shows(["below (PgDn)"]);
-    ui.lacks(["their line 29"]);
+    ui.shows(["below (PgDn)"]).lacks(["their line 29"]);
     ui.press("<pagedown><pagedown><pagedown>");
-    ui.shows(["their line 29"]);
-    ui.lacks(["below (PgDn)"]);
+    ui.shows(["their line 29"]).lacks(["below (PgDn)"]);
     let wheel = Input::Mouse(MouseEvent {
         kind: MouseEventKind::ScrollUp,
         column: 40,

@@ -147,7 +147,7 @@ fn list_log(ui: &mut TestApp) {
 fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
     let walk = Walk::new();
     let text = walk.text();
-    assert_eq!(walk.place(), KeyContext::Timeline);
+    walk.is_in(KeyContext::Timeline);
     walk.is_at("Wednesday, 4 November");
     // What the open parts of a node say is not said above them again.
     let year = text.matches("Asked: why does refresh").count();
@@ -160,8 +160,7 @@ fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
 #[test]
 fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
     let mut ui = TestApp::new();
-    ui.press("t");
-    ui.shows(["reading…"]);
+    ui.after("t").shows(["reading…"]);
     let outline = Arc::new(Outline::default());
     ui.tell(Event::TimelineMade {
         outline: Arc::clone(&outline),
@@ -175,7 +174,7 @@ fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
         [Effect::Timeline(TimelineJob::Hide)],
         "nothing is sent any more"
     );
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -201,8 +200,7 @@ fn what_arrives_later_leaves_the_cursor_where_it_is() {
     ));
     walk.timeline = Timeline::of_records(records);
     walk.tell(7);
-    walk.is_at("race in rotate()");
-    walk.shows(["17:00"]);
+    walk.is_at("race in rotate()").shows(["17:00"]);
     walk.titled("7 logs to read");
 }
 
@@ -254,14 +252,12 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
         )),
         "{effects:?}"
     );
-    assert_eq!(walk.place(), KeyContext::Log);
-    walk.press("<esc>");
-    assert_eq!(walk.place(), KeyContext::Timeline);
+    walk.is_in(KeyContext::Log);
+    walk.after("<esc>").is_in(KeyContext::Timeline);
     walk.is_at("race in rotate()");
     walk.press("h");
-    assert!(!walk.text().contains("in two lines"), "folded again");
-    walk.press("h");
-    walk.is_at("14:02");
+    walk.lacks(["in two lines"]); // folded again
+    walk.after("h").is_at("14:02");
 }
 
 #[test]
@@ -282,17 +278,15 @@ fn a_log_that_is_gone_still_has_its_words_and_says_so() {
         after: Vec::new(),
     })));
     walk.shows(["The log is gone."]);
-    walk.press("<cr>");
-    walk.shows(["The log is gone; its words"]);
-    assert_eq!(walk.place(), KeyContext::Timeline);
+    walk.after("<cr>").shows(["The log is gone; its words"]);
+    walk.is_in(KeyContext::Timeline);
 }
 
 #[test]
 fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
     let mut ui = TestApp::new();
     list_log(&mut ui);
-    ui.press("G l j l j");
-    ui.shows(["why does refresh rotation"]);
+    ui.after("G l j l j").shows(["why does refresh rotation"]);
     let timeline = Timeline::of_records(records());
     let node: Node = timeline.session(Agent::Codex, "rotation").expect("a node");
     let effects = ui.press("<cr>");
@@ -354,30 +348,19 @@ fn the_looks_of_the_timeline() {
 #[test]
 fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
     let mut walk = Walk::new();
-    walk.press("<tab>k");
-    walk.titled("Tue 3");
-    walk.press("<left>");
-    walk.titled("October ▸ Week 44 ▸ Tue 27");
-    walk.press("<right><cr>");
-    walk.is_at("Tuesday, 3 November");
+    walk.after("<tab>k").titled("Tue 3");
+    walk.after("<left>").titled("October ▸ Week 44 ▸ Tue 27");
+    walk.after("<right><cr>").is_at("Tuesday, 3 November");
     walk.shows(["Released 1.8"]);
     // A day without sessions leads to the one before it.
-    walk.press("<tab>hh<cr>");
-    walk.is_at("Monday, 14 September");
+    walk.after("<tab>hh<cr>").is_at("Monday, 14 September");
     walk.shows(["Nothing happened in Tuesday, October 20, 2026"]);
     // The calendar ends today, and begins with the first session.
-    walk.press("<tab>G");
-    walk.titled("Wed 4");
-    walk.press("j");
-    walk.titled("Wed 4");
-    walk.press("g");
-    walk.titled("September ▸ Week 38 ▸ Mon 14");
+    walk.after("<tab>G").titled("Wed 4");
+    walk.after("j").titled("Wed 4");
+    walk.after("g").titled("September ▸ Week 38 ▸ Mon 14");
     walk.press("<esc>");
-    assert_eq!(
-        walk.place(),
-        KeyContext::Timeline,
-        "first out of the calendar"
-    );
+    walk.is_in(KeyContext::Timeline); // first out of the calendar
 }
 
 #[test]
@@ -395,14 +378,10 @@ fn places_and_weeks_are_jumped_to() {
         week.is_some_and(|line| line.contains("Week 44 of 2026 · nothing")),
         "{text}"
     );
-    walk.press("<down><cr>");
-    walk.is_at("Tuesday, 3 November");
-    walk.press("[");
-    walk.is_at("Monday, 14 September");
-    walk.press("]");
-    walk.is_at("Tuesday, 3 November");
-    walk.press("t<cr>");
-    walk.is_at("Wednesday, 4 November");
+    walk.after("<down><cr>").is_at("Tuesday, 3 November");
+    walk.after("[").is_at("Monday, 14 September");
+    walk.after("]").is_at("Tuesday, 3 November");
+    walk.after("t<cr>").is_at("Wednesday, 4 November");
 }
 
 #[test]
