@@ -49,7 +49,6 @@ pub(super) struct LibraryWorker {
     pub(super) offers: bool,
 }
 
-/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.

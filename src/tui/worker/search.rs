@@ -235,16 +235,6 @@ impl Worker for SearchWorker {
             Job::Find(job) => self.find(&job),
         }
     }
-
-    fn supersedes(newer: &Job, older: &Job) -> bool {
-        matches!(
-            (newer, older),
-            (Job::Stores(_), Job::Stores(_))
-                | (Job::Logs(_), Job::Logs(_))
-                | (Job::Ledger(_), Job::Ledger(_))
-                | (Job::Find(_), Job::Find(_))
-        )
-    }
 }
 
 /// Sends partial results while the search runs.

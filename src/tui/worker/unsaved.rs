@@ -7,7 +7,6 @@ use crate::core::memory::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
 use crate::tui::event::{Event, EventSender};
 
-/// The name of the thread.
 pub(crate) const THREAD: &str = "unsaved texts";
 
 /// Keeps unsaved texts.

@@ -34,7 +34,6 @@ pub(super) struct LockWait {
     pub(super) events: EventSender,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
-    /// Whether the writer waits for a lock.
     pub(super) waiting: Arc<AtomicBool>,
 }
 
@@ -94,7 +93,6 @@ pub(super) struct Writer {
     pub(super) shared: Vec<StoreId>,
 }
 
-/// A message to the writer.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.
@@ -243,7 +241,6 @@ impl Writer {
         Ok(made?.record)
     }
 
-    /// Makes a reviewed change.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
         let (author, moment) = (&self.author, &planner.moment);
