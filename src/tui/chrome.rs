@@ -30,7 +30,6 @@ impl KeyFocus {
     }
 }
 
-/// Returns the border of a pane.
 pub(crate) fn bordered(theme: &Theme, keys: KeyFocus) -> Block<'static> {
     let role = match keys {
         KeyFocus::Here => Role::BorderFocused,
@@ -66,7 +65,6 @@ pub(crate) struct Dialog {
     /// The text at the right end of the border.
     right: Option<Line<'static>>,
     hints: Vec<Hint>,
-    /// Whether a click outside closes it.
     pub(crate) is_closed_outside: bool,
 }
 

@@ -264,7 +264,6 @@ pub fn check(path: impl AsRef<Path>, text: &str) -> Vec<Warning> {
 type Tables = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<toml::Value>>>>;
 
 impl Keymap {
-    /// Returns the default keymap.
     pub(crate) fn new() -> Self {
         let mut keymap = Self {
             rows: BTreeMap::new(),

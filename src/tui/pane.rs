@@ -188,7 +188,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
-    /// Handles a mouse event.
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
@@ -219,7 +218,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
-    /// Handles an event.
     fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
@@ -242,7 +240,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         None
     }
 
-    /// The unsaved texts of the pane.
     fn unsaved(&self) -> Vec<Unsaved> {
         Vec::new()
     }

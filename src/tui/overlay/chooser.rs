@@ -31,13 +31,11 @@ pub(crate) struct ChooserOption {
     pub(crate) step: Step,
 }
 
-/// The list to choose from.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     title: String,
     options: Vec<ChooserOption>,
     search: Option<Search>,
-    /// The listed options.
     listed: Vec<usize>,
     cursor: Cursor,
     width: u16,

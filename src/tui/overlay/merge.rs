@@ -57,7 +57,6 @@ impl MergeDialog {
         }
     }
 
-    /// Creates a merge of both texts of a conflict.
     pub(crate) fn of_conflict(store: StoreId, item: Item, texts: Arc<ConflictTexts>) -> Self {
         Self {
             widget: Merge::new(&texts.base, &texts.ours, &texts.theirs),

@@ -24,7 +24,6 @@ const LABEL: u16 = 6;
 /// The input of the words.
 #[derive(Debug)]
 pub(crate) struct NotePrompt {
-    /// What the words are about.
     about: String,
     purpose: NotePurpose,
     input: Input,

@@ -21,7 +21,6 @@ use crate::tui::pane::{Pane, Step, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
 
-/// The width of the dialog.
 const WIDTH: u16 = 64;
 
 /// What the name is for.
@@ -31,7 +30,6 @@ pub(crate) enum Purpose {
     Duplicate,
 }
 
-/// The input of a name.
 #[derive(Debug)]
 pub(crate) struct NamePrompt {
     purpose: Purpose,

@@ -13,7 +13,6 @@ use crate::tui::layout::reading_area;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Pane, Step};
 
-/// A text with a title.
 #[derive(Debug)]
 pub(crate) struct TextDialog {
     title: String,
@@ -22,7 +21,6 @@ pub(crate) struct TextDialog {
 }
 
 impl TextDialog {
-    /// Creates a dialog with a text.
     pub(crate) fn text(title: String, text: &str) -> Self {
         let lines = text.lines().map(escape_line).collect();
         Self {

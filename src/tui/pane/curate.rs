@@ -55,7 +55,6 @@ pub(crate) struct CuratePane {
 }
 
 impl CuratePane {
-    /// Opens the pane.
     pub(crate) fn open() -> Vec<Step> {
         vec![Step::Push(Box::new(Self::default()))]
     }
@@ -218,7 +217,6 @@ impl CuratePane {
         })
     }
 
-    /// The marked findings.
     fn marked(&self) -> Vec<&Located> {
         let marked = self.list.marked();
         let is_marked = |located: &&Located| marked.contains(&located.finding.id);

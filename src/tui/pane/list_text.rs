@@ -104,10 +104,8 @@ pub(super) trait ListWithText {
         Parts::of(cx)
     }
 
-    /// Scrolls the text by so many lines.
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step>;
 
-    /// Moves the selection.
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step>;
 
     /// Moves the selection by the wheel.
@@ -115,10 +113,8 @@ pub(super) trait ListWithText {
         self.moved(to, cx)
     }
 
-    /// Handles a click on a row.
     fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step>;
 
-    /// Handles a click on the text or its border.
     fn text_clicked(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }

@@ -34,7 +34,6 @@ use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
-/// Where to open a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenAt {
     /// The line of the log; `None` for the default position.

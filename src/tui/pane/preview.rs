@@ -261,7 +261,6 @@ impl Preview {
         }
     }
 
-    /// The conversation, if the preview shows one.
     fn shown_conversation(&self) -> Option<&Conversation> {
         let (wanted, _) = self.log.as_ref()?;
         let (file, conversation) = self.conversation.as_ref()?;
@@ -465,7 +464,6 @@ impl Preview {
     }
 }
 
-/// The viewport of a conversation.
 fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
     log::viewport(cx.areas.preview_text(), cx)
 }

@@ -57,7 +57,6 @@ pub(crate) struct QueuePane {
 }
 
 impl QueuePane {
-    /// Opens the review.
     pub(crate) fn open() -> Vec<Step> {
         vec![Step::Push(Box::new(Self::default()))]
     }
@@ -82,7 +81,6 @@ impl QueuePane {
         hunk.map_or_else(|| entry.item.ids(), |hunk| vec![hunk.id.clone()])
     }
 
-    /// Lists what waits.
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         self.queue = Queue::new(waiting);
         self.queue.attribute(&self.attributions);
@@ -126,7 +124,6 @@ impl QueuePane {
         self.show(cx);
     }
 
-    /// Shows what the queue has.
     fn show(&mut self, cx: &PaneContext<'_>) {
         self.name_sessions(cx.library);
         self.lay_out(cx);
@@ -206,7 +203,6 @@ impl QueuePane {
     }
 }
 
-/// Reads the queue.
 fn load() -> Step {
     Step::Effect(Effect::Library(LibraryJob::Queue))
 }

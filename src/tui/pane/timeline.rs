@@ -218,7 +218,6 @@ fn ask(job: TimelineJob) -> Step {
     Step::Effect(Effect::Timeline(job))
 }
 
-/// Returns the log with this id, as it is listed.
 pub(crate) fn log_of<'a>(cx: &PaneContext<'a>, agent: Agent, id: &str) -> Option<&'a LogSummary> {
     let groups = cx.library.logs.iter().filter(|group| group.agent == agent);
     let mut logs = groups.flat_map(|group| &group.logs);

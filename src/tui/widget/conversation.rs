@@ -106,7 +106,6 @@ struct MatchPlace {
     at: MessageLine,
 }
 
-/// The lines of a piece.
 #[derive(Debug, Clone, Default)]
 struct LaidOutPiece {
     lines: Vec<Line<'static>>,
@@ -139,7 +138,6 @@ impl Conversation {
         conversation
     }
 
-    /// Splits the conversation into the pieces that are shown.
     fn split_pieces(&mut self) {
         let all = turns(&self.transcript.messages);
         self.pieces.clear();
@@ -299,7 +297,6 @@ impl Conversation {
         (turn, self.turns)
     }
 
-    /// Whether a layer is shown.
     pub(crate) fn has(&self, layer: Layer) -> bool {
         self.layers.contains(&layer)
     }

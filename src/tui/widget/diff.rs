@@ -115,7 +115,6 @@ impl Diff {
         self.top = self.top.saturating_add_signed(lines).min(last);
     }
 
-    /// Returns the lines of the whole diff.
     pub(crate) fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
         self.files
             .iter()
@@ -123,13 +122,11 @@ impl Diff {
             .collect()
     }
 
-    /// Returns the diff as a widget.
     pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
         DiffView { diff: self, theme }
     }
 }
 
-/// A diff as a widget.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DiffView<'a> {
     diff: &'a Diff,

@@ -42,7 +42,6 @@ impl Move {
         if lines < 0 { Self::Up } else { Self::Down }
     }
 
-    /// Returns the move that an action asks for.
     pub(crate) fn of(action: Action) -> Option<Self> {
         Some(match action {
             Action::Up => Self::Up,
@@ -224,7 +223,6 @@ impl Cursor {
     }
 }
 
-/// A row of a [`List`].
 pub(crate) trait Row: Clone {
     /// Whether it is this row of an earlier list.
     fn is_same(&self, other: &Self) -> bool;

@@ -65,7 +65,6 @@ impl<K: Ord + Clone> Marks<K> {
         self.range = self.range.take().filter(is_left);
     }
 
-    /// Drops the open range.
     pub(crate) fn drop_range(&mut self) {
         self.range = None;
     }

@@ -132,7 +132,6 @@ impl Merge {
         self.lines(&Theme::default(), width).0.len()
     }
 
-    /// Returns the merge as a widget.
     pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
         MergeView { merge: self, theme }
     }
@@ -171,7 +170,6 @@ impl Merge {
     }
 }
 
-/// A merge as a widget.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MergeView<'a> {
     merge: &'a Merge,

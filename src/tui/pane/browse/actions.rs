@@ -127,7 +127,6 @@ impl BrowsePane {
         is_file && key.is_some_and(|key| self.preview.document(&key).is_none())
     }
 
-    /// Runs the waiting action once the text is read.
     pub(super) fn run_waiting_action(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.is_reading() {
             return Vec::new();
@@ -157,7 +156,6 @@ impl BrowsePane {
         self.library.store_by_id(&id).map(|snapshot| &**snapshot)
     }
 
-    /// The text under the cursor as an editable text.
     fn editable_text(&self) -> Result<Unsaved, Toast> {
         let nothing = || Toast::done("Go to a memory to edit it");
         let key = self.selected().ok_or_else(nothing)?;
@@ -200,7 +198,6 @@ impl BrowsePane {
         }
     }
 
-    /// The unsaved text of the same file.
     fn unsaved_of(&self, subject: &Unsaved) -> Option<&LeftText> {
         let mut texts = self.unsaved_texts.iter();
         texts.find(|left| left.text.is_same_file(subject))
@@ -388,7 +385,6 @@ impl BrowsePane {
         }))]
     }
 
-    /// Whether an action can be run on the row under the cursor.
     pub(super) fn can_run(&self, action: Action) -> bool {
         match action {
             Action::Edit => match self.selected() {
@@ -430,7 +426,6 @@ impl BrowsePane {
     }
 }
 
-/// Returns the rows above a log.
 fn above_log(library: &Library, path: &Path, id: &str) -> Vec<Key> {
     let is = |log: &LogSummary| log.file.path == path && log.file.id == id;
     let mut keys = vec![Key::Sessions];

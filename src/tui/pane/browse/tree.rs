@@ -175,7 +175,6 @@ pub(crate) struct Group {
 }
 
 impl Tree {
-    /// Builds the tree of a library.
     pub(crate) fn of(library: &Library, options: &TreeOptions) -> Self {
         let is_own = |snapshot: &Arc<StoreSnapshot>| {
             snapshot.store.layout() != Layout::Instructions && snapshot.is_of_project()

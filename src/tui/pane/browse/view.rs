@@ -90,7 +90,6 @@ impl BrowsePane {
         }
     }
 
-    /// Draws a row.
     pub(super) fn line(&self, row: &TreeRow, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
         let mark = if look.is_marked {

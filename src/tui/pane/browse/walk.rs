@@ -218,7 +218,6 @@ impl BrowsePane {
         steps.unwrap_or_default()
     }
 
-    /// Handles a mouse event.
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {

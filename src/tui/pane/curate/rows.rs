@@ -28,7 +28,6 @@ impl Located {
         library.store_by_id(&self.store)
     }
 
-    /// Whether both are about the same memory.
     pub(super) fn is_about_same(&self, other: &Self) -> bool {
         self.store == other.store && self.finding.path == other.finding.path
     }
@@ -41,7 +40,6 @@ pub(super) enum Group {
     File(StoreId, String),
 }
 
-/// A row of the list.
 #[derive(Debug, Clone)]
 pub(super) enum FindingRow {
     /// What the findings below have in common, and their number.
@@ -98,7 +96,6 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// The group of a finding.
     pub(super) fn group(&self, located: &Located) -> Group {
         if self.by_file {
             Group::File(located.store.clone(), located.finding.path.clone())

@@ -26,7 +26,6 @@ pub(super) struct Check {
     pub(super) index_line: Option<String>,
 }
 
-/// Checks the header of a memory with this text.
 pub(super) fn check(layout: Layout, memory: &Memory, text: &str) -> Check {
     let header = Frontmatter::parse(text);
     let repeated = header.as_ref().and_then(Frontmatter::repeated);
@@ -81,7 +80,6 @@ pub(super) struct ContextMeter {
 }
 
 impl ContextMeter {
-    /// Creates the meter for a file.
     pub(super) fn new(before: Arc<AgentContext>, file: PathBuf) -> Self {
         Self {
             file,

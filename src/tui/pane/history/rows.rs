@@ -16,7 +16,6 @@ pub(super) enum ChangeState {
     Redone,
 }
 
-/// A row: a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HistoryRow {
     id: String,

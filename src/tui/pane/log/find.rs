@@ -28,7 +28,6 @@ impl LogPane {
         Vec::new()
     }
 
-    /// Handles a change of the search input.
     pub(super) fn on_search(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         let viewport = Self::viewport(cx);
         let (Some(search), Some(conversation)) = (&mut self.search, &mut self.conversation) else {

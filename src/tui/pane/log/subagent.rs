@@ -24,7 +24,6 @@ impl LogPane {
         }
     }
 
-    /// The logs of the subagents that this log started.
     fn subagents<'a>(&self, library: &'a Library) -> Vec<&'a LogSummary> {
         for group in library.logs.iter() {
             let own = group

@@ -72,17 +72,14 @@ impl Page {
         self.rendered.lines.len()
     }
 
-    /// The number of links.
     pub(crate) fn links(&self) -> usize {
         self.rendered.links.len()
     }
 
-    /// The row of a link.
     pub(crate) fn link_line(&self, link: usize) -> usize {
         self.rendered.links.get(link).map_or(0, |spot| spot.line)
     }
 
-    /// The first link on a row.
     pub(crate) fn link_on(&self, row: usize) -> Option<usize> {
         self.rendered.links.iter().position(|spot| spot.line == row)
     }

@@ -57,7 +57,6 @@ pub(super) enum QueueRow {
         count: usize,
     },
     Entry {
-        /// The id of the item.
         id: String,
         at: usize,
     },
@@ -88,11 +87,9 @@ impl Row for QueueRow {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) entries: Vec<Entry>,
-    /// The number of files.
     pub(super) files: usize,
     /// The sessions that wrote them.
     pub(super) sessions: BTreeSet<String>,
-    /// Whether there are files of several stores.
     pub(super) has_several_stores: bool,
 }
 

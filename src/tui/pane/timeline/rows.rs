@@ -79,7 +79,6 @@ impl Rows {
         self.entries.get(*entry)
     }
 
-    /// The lines of the entry at a line.
     pub(super) fn lines_of(&self, line: usize) -> Range<usize> {
         let Some((entry, _)) = self.lines.get(line) else {
             return 0..0;

@@ -10,7 +10,6 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
 
 impl Conversation {
-    /// Sets the words to mark.
     pub(crate) fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
         self.says_only = false;

@@ -48,7 +48,6 @@ pub(super) struct EditStamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TextEdit {
     start: TextPosition,
-    /// Where the new text ends.
     end: TextPosition,
     removed: String,
 }

@@ -16,7 +16,6 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// Returns the name of the choice.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mine => "mine",
