@@ -613,17 +613,3 @@ fn what_is_stale_is_dropped() {
     ui.is_in(KeyContext::Tree);
     assert!(ui.app.toast().is_none());
 }
-
-#[test]
-fn small_screens_keep_their_grace() {
-    for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut ui = TestApp::sized(width, height, Background::Dark);
-        ui.text();
-        for pressed in [
-            "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "i", "<esc>",
-        ] {
-            ui.press(pressed);
-            ui.text();
-        }
-    }
-}

@@ -209,6 +209,6 @@ impl Pane for MergeDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let text = Dialog::inner(self.area(cx));
-        frame.render_widget(self.widget.view(cx.theme), text);
+        frame.render_widget(self.widget.view(cx.theme, text.width), text);
     }
 }

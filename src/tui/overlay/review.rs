@@ -235,7 +235,7 @@ impl Pane for ReviewDialog {
         let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
         let [diff, notes] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
-        frame.render_widget(self.diff.view(cx.theme), diff);
+        frame.render_widget(self.diff.view(cx.theme, diff.width), diff);
         let warn = cx.theme.style(Role::Warn);
         let noted = noted.into_iter();
         let noted = noted.map(|note| Line::from(Span::styled(note, warn)));

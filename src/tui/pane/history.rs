@@ -402,7 +402,8 @@ impl Pane for HistoryPane {
         if let Some((id, shown)) = &self.shown
             && record == Some(id)
         {
-            frame.render_widget(shown.view(theme), parts.inner_text());
+            let text = parts.inner_text();
+            frame.render_widget(shown.view(theme, text.width), text);
         }
     }
 }

@@ -5,10 +5,7 @@ mod hunks;
 
 use std::ops::Range;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use ratatui::text::{Line, Span, Text};
 
 pub(crate) use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
@@ -132,8 +129,10 @@ impl Merge {
         self.lines(&Theme::default(), width).0.len()
     }
 
-    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
-        MergeView { merge: self, theme }
+    /// Returns the lines from the first visible one on.
+    pub(crate) fn view(&self, theme: &Theme, width: u16) -> Text<'static> {
+        let (lines, _) = self.lines(theme, width);
+        lines.into_iter().skip(self.top).collect()
     }
 
     /// Returns every line, and the line at which the current hunk starts.
@@ -167,21 +166,6 @@ impl Merge {
             }
         }
         (lines, current)
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MergeView<'a> {
-    merge: &'a Merge,
-    theme: &'a Theme,
-}
-
-impl Widget for MergeView<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
-        let (lines, _) = self.merge.lines(self.theme, area.width);
-        for (line, row) in lines.iter().skip(self.merge.top).zip(area.rows()) {
-            line.render(row, buffer);
-        }
     }
 }
 
@@ -447,13 +431,13 @@ mod tests {
         let mut merge = Merge::new(BASE, MINE, THEIRS);
         assert_eq!((merge.open(), merge.at), (1, 1));
         let dark = Theme::default();
-        let narrow = dump::styled(&dump::draw(merge.view(&dark), 40, 24), &dark);
+        let narrow = dump::styled(&dump::draw(merge.view(&dark, 40), 40, 24), &dark);
         merge.choose(Choice::Theirs);
         let light = Theme::new(Terminal {
             background: Background::Light,
             depth: ColorDepth::True,
         });
-        let wide = dump::styled(&dump::draw(merge.view(&light), 92, 10), &light);
+        let wide = dump::styled(&dump::draw(merge.view(&light, 92), 92, 10), &light);
         insta::assert_snapshot!(narrow + &wide, @r##"
         ⟨muted⟩  a⟨/⟩
         ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ────────⟨/⟩
@@ -500,10 +484,16 @@ mod tests {
         merge.reveal(size.0, size.1);
         let mut seen = String::new();
         while merge.below(size) > 0 {
-            seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+            seen += &dump::styled(
+                &dump::draw(merge.view(&theme, size.0), size.0, size.1),
+                &theme,
+            );
             merge.scroll(11, size);
         }
-        seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+        seen += &dump::styled(
+            &dump::draw(merge.view(&theme, size.0), size.0, size.1),
+            &theme,
+        );
         for line in ["mine0", "mine29", "one", "theirs0", "theirs29"] {
             assert!(seen.contains(line), "{line}");
         }

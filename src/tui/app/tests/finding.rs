@@ -270,16 +270,6 @@ fn a_log_is_in_the_tree_and_grows_on_the_screen() {
 }
 
 #[test]
-fn words_are_found_in_a_log() {
-    let mut ui = TestApp::with_logs();
-    ui.press("/ people<space>out<cr>/");
-    ui.is_in(KeyContext::Prompt);
-    ui.after("failed<cr>").shows(["│ two_tabs FAILED"]);
-    ui.press("/ nowhere <cr>");
-    ui.shows(["Not in this conversation"]);
-}
-
-#[test]
 fn every_key_of_a_log_does_its_work() {
     let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>");

@@ -170,16 +170,6 @@ fn subagents_are_counted_nowhere() {
 }
 
 #[test]
-fn queries_are_remembered() {
-    let mut ui = TestApp::with_logs();
-    ui.press("/ publish<esc>/ tea<cr><esc><esc>/");
-    ui.shows(["❯ tea"]);
-    ui.after("<up>").shows(["❯ publish"]);
-    ui.press("<up>");
-    ui.shows(["❯ tea"]); // what was there
-}
-
-#[test]
 fn a_found_memory_is_read_on_a_small_screen_too() {
     let mut ui = TestApp::sized_with_logs(60, 20, Background::Dark);
     ui.after("/ jwt<cr>").shows(["Use JWT.", "Auth design"]);

@@ -22,6 +22,8 @@ fn words_are_found_in_a_log_at_every_letter_with_their_number() {
     ui.after("<bs> <bs> <cr>").shows(["1/2 found"]);
     ui.after("n").shows(["2/2 found"]);
     ui.after("/ tabs<esc>").lacks(["found"]);
+    ui.press("/ nowhere <cr>");
+    ui.shows(["Not in this conversation"]);
 }
 
 #[test]

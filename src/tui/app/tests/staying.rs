@@ -93,6 +93,7 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
     ui.shows(["Auth Refactor"]); // its results are there
     ui.after("<up>").shows(["❯ tea"]);
     ui.after("<down>").shows(["❯ jwt"]);
+    ui.after("<up> <up>").shows(["❯ jwt"]); // before the earliest comes what was there
     ui.press("<esc> / release");
     // It is replaced.
     ui.shows(["❯ release "]);

@@ -38,14 +38,6 @@ fn an_edit_is_kept_saved_and_forgotten() {
 }
 
 #[test]
-fn leaving_the_editor_loses_nothing() {
-    let mut ui = TestApp::at_auth();
-    ui.after("e X <esc>").is_in(KeyContext::Tree);
-    ui.shows(["1 unsaved"]);
-    ui.after("e").shows(["X## Decision"]);
-}
-
-#[test]
 fn unsaved_text_is_offered() {
     let mut ui = TestApp::at_auth();
     let kept = ui.press("e X");
@@ -84,7 +76,9 @@ fn unsaved_text_is_offered() {
 #[test]
 fn leaving_the_editor_keeps_what_can_be_undone() {
     let mut ui = TestApp::at_auth();
-    ui.after("e X <esc> e").shows(["X## Decision"]);
+    ui.press("e X <esc>");
+    ui.is_in(KeyContext::Tree).shows(["1 unsaved"]);
+    ui.after("e").shows(["X## Decision"]);
     let effects = ui.press("<c-z>");
     ui.lacks(["X## Decision"]);
     assert!(
