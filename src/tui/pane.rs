@@ -21,9 +21,10 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use self::browse::tree::Key;
 use super::action::Action;
 use super::chrome::Dialog;
-use super::effect::{Effect, Request, UndoDirection, WriteJob};
+use super::effect::{Effect, LibraryJob, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::keymap::KeyContext;
 use super::layout::Arrangement;
@@ -31,6 +32,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::PaneContext;
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::WHEEL;
@@ -90,6 +92,41 @@ impl Toast {
     }
 }
 
+/// Opens a pane on top.
+pub(crate) fn push(pane: impl Pane + 'static) -> Vec<Step> {
+    vec![Step::Push(Box::new(pane))]
+}
+
+/// Plans a change and shows it for review.
+pub(crate) fn plan(request: Request) -> Vec<Step> {
+    vec![Step::Plan(Box::new(request))]
+}
+
+/// Carries out an effect.
+pub(crate) fn perform(effect: Effect) -> Vec<Step> {
+    vec![Step::Effect(effect)]
+}
+
+/// Goes to an entry in the tree and to a line of its file, and runs an action on it, if one is given.
+fn reveal(key: Key, line: Option<usize>, then: Option<Action>) -> Step {
+    Step::Broadcast(Box::new(Event::Reveal { key, line, then }))
+}
+
+/// Reads a memory in the tree; leaving it comes back to the pane.
+fn read_in_tree(key: Key, line: Option<usize>, words: MarkedWords) -> [Step; 2] {
+    let opened = Event::OpenFound { key, line, words };
+    [Step::Park, Step::Broadcast(Box::new(opened))]
+}
+
+/// Edits a file that is no memory, such as an index, from a line on, counted from 1.
+fn edit_file(store: &StoreId, path: &str, line: Option<usize>) -> Vec<Step> {
+    perform(Effect::Library(LibraryJob::Fetch {
+        store: store.clone(),
+        path: path.to_owned(),
+        line: line.map_or(0, |line| line.saturating_sub(1)),
+    }))
+}
+
 /// Shows a message.
 pub(crate) fn say(text: impl Into<String>) -> Vec<Step> {
     vec![Step::Toast(Toast::done(text))]
@@ -113,7 +150,7 @@ pub(crate) fn can_merge(store: &StoreId) -> bool {
 /// Takes the last change back, or makes it again.
 pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
     let request = Box::new(Request::Latest(which));
-    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
+    perform(Effect::Write(WriteJob::Do(request)))
 }
 
 /// A pane or dialog: handles keys and draws itself.

@@ -17,7 +17,7 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Pane, Step, say};
+use crate::tui::pane::{Pane, Step, plan, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
 
@@ -112,7 +112,7 @@ impl NamePrompt {
             },
         };
         self.asked = Some(request.clone());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -147,7 +147,7 @@ impl NamePrompt {
             }),
         };
         self.asked = Some(request.clone());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 }
 

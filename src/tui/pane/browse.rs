@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Pane, Step, Toast, say_trouble};
+use super::{Pane, Step, Toast, perform, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::index;
@@ -120,7 +120,7 @@ impl BrowsePane {
             line: self.line.take(),
         };
         let effect = self.preview.request(wanted);
-        vec![Step::Effect(effect)]
+        perform(effect)
     }
 
     /// Whether the preview shows the index of a store at a line that was found.

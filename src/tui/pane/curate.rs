@@ -13,13 +13,12 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say, say_range, say_trouble};
+use super::{Pane, Step, push, say, say_range, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -56,7 +55,7 @@ pub(crate) struct CuratePane {
 
 impl CuratePane {
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self::default()))]
+        push(Self::default())
     }
 
     /// Starts a check of the current stores.
@@ -265,8 +264,15 @@ impl CuratePane {
 }
 
 impl ListWithText for CuratePane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = FindingRow;
+
+    fn list(&mut self) -> &mut List<FindingRow> {
+        &mut self.list
+    }
+
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll = 0;
+        Vec::new()
     }
 
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 
 use self::check::{Check, ContextMeter, check};
 use super::why::WhyPane;
-use super::{Pane, Step, Toast, say, say_trouble};
+use super::{Pane, Step, Toast, perform, plan, say, say_trouble};
 use crate::core::Error;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::AgentContext;
@@ -191,7 +191,7 @@ impl EditorPane {
             // What vi deletes goes to its register alone: copying runs a program for each.
             EditorOutcome::Cut(_) if self.widget.mode_name().is_some() => Vec::new(),
             EditorOutcome::Copied(text) | EditorOutcome::Cut(text) => {
-                vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
+                perform(Effect::Terminal(TerminalJob::Copy(text)))
             }
             EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(cx),
             EditorOutcome::Leave => self.leave(cx),
@@ -211,7 +211,7 @@ impl EditorPane {
             SaveKind::Merge(others) => Request::Merge { text, others },
             SaveKind::Generalize(from) => Request::Generalize { text, from },
         };
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     /// Closes the editor; unsaved text is kept.
@@ -275,11 +275,11 @@ impl EditorPane {
         if self.file.base.is_none() && self.outside != Some(Outside::Gone) {
             return Vec::new();
         }
-        vec![Step::Effect(Effect::Library(LibraryJob::Read {
+        perform(Effect::Library(LibraryJob::Read {
             generation: 0,
             requester: Requester::Editor,
             target: self.target(),
-        }))]
+        }))
     }
 
     /// Compares the file with what it was when it was opened; tells if another program has just
@@ -355,9 +355,9 @@ impl Pane for EditorPane {
         let mut steps = self.keep_changes(cx);
         steps.extend(match action {
             Action::Save => self.save(cx),
-            Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
+            Action::EditOutside => perform(Effect::Terminal(TerminalJob::EditOutside(
                 self.to_unsaved(cx.now),
-            )))],
+            ))),
             Action::Discard => self.ask_to_discard(cx),
             Action::Why => {
                 let line = self.widget.cursor().row;

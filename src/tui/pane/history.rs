@@ -4,13 +4,13 @@ mod rows;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::list_text::{ListWithText, Parts, list_border};
-use super::{Pane, Step, say, say_trouble};
+use super::{Pane, Step, perform, plan, push, reveal, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::memory::store::StoreId;
@@ -28,7 +28,7 @@ use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
-use crate::tui::widget::list::{List, Move, RowLook};
+use crate::tui::widget::list::{List, RowLook};
 
 /// The list of changes, and the diff of the selected one.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl HistoryPane {
             ChangeState::Undone => Request::Redo(id),
             ChangeState::Made | ChangeState::Redone => Request::Undo(id),
         };
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     /// Restores the only file of the change, that of the memory, or the one that is chosen.
@@ -110,8 +110,8 @@ impl HistoryPane {
             files.find(|file| file.root == store.root() && file.reference() == *path)
         });
         match (own, files.as_slice()) {
-            (Some(own), [_, _, ..]) => vec![Step::Plan(Box::new(request(Some(own))))],
-            (_, [] | [_]) => vec![Step::Plan(Box::new(request(None)))],
+            (Some(own), [_, _, ..]) => plan(request(Some(own))),
+            (_, [] | [_]) => plan(request(None)),
             (None, several) => {
                 let mut options = vec![ChooserOption {
                     label: format!("all {}", several.len()),
@@ -124,7 +124,7 @@ impl HistoryPane {
                     step: Step::Plan(Box::new(request(Some(file)))),
                 }));
                 let chooser = Chooser::new("restore", options);
-                vec![Step::Push(Box::new(chooser))]
+                push(chooser)
             }
         }
     }
@@ -148,14 +148,7 @@ impl HistoryPane {
         match snapshot {
             Some(snapshot) => {
                 let key = Key::Memory(snapshot.store.id().clone(), file_change.reference());
-                vec![
-                    Step::Close,
-                    Step::Broadcast(Box::new(Event::Reveal {
-                        key,
-                        line: None,
-                        then: None,
-                    })),
-                ]
+                vec![Step::Close, reveal(key, None, None)]
             }
             None => say(format!(
                 "{} is not there any more; restore brings it back",
@@ -248,8 +241,14 @@ fn what(record: &Record) -> String {
 }
 
 impl ListWithText for HistoryPane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = HistoryRow;
+
+    fn list(&mut self) -> &mut List<HistoryRow> {
+        &mut self.list
+    }
+
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.load_diff()
     }
 
     /// The list is above the diff.
@@ -269,19 +268,6 @@ impl ListWithText for HistoryPane {
             diff.scroll(lines, area.width, area.height);
         }
         Vec::new()
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.list.step(to, Self::parts(cx).height()) {
-            self.load_diff()
-        } else {
-            Vec::new()
-        }
-    }
-
-    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.list.select(row, Move::Down);
-        self.load_diff()
     }
 }
 
@@ -342,9 +328,7 @@ impl Pane for HistoryPane {
                 }
                 Err(error) => say_trouble(error.to_string()),
             },
-            Event::Committed { result: Ok(_), .. } => {
-                vec![Step::Effect(Effect::Library(LibraryJob::Records))]
-            }
+            Event::Committed { result: Ok(_), .. } => perform(Effect::Library(LibraryJob::Records)),
             _ => Vec::new(),
         }
     }

@@ -12,7 +12,7 @@ use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::Line;
 
 use self::find::LogSearch;
-use super::{Pane, Step, say};
+use super::{Pane, Step, perform, push, say};
 use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -69,19 +69,19 @@ pub(crate) struct LogPane {
 
 impl LogPane {
     /// Opens a log, where it was left or at a line.
-    pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
-        Self::opened(file, title, start, false)
+    pub(crate) fn open(log: &LogSummary, start: OpenAt) -> Vec<Step> {
+        Self::opened(log, start, false)
     }
 
     /// Opens a log and lists the memories that it touched.
-    pub(crate) fn open_touched(file: LogFile, title: String) -> Vec<Step> {
-        Self::opened(file, title, OpenAt::default(), true)
+    pub(crate) fn open_touched(log: &LogSummary) -> Vec<Step> {
+        Self::opened(log, OpenAt::default(), true)
     }
 
-    fn opened(file: LogFile, title: String, start: OpenAt, lists_touched: bool) -> Vec<Step> {
-        vec![Step::Push(Box::new(Self {
-            file,
-            title,
+    fn opened(log: &LogSummary, start: OpenAt, lists_touched: bool) -> Vec<Step> {
+        push(Self {
+            file: log.file.clone(),
+            title: log.title.clone(),
             is_aimed: start.line.is_some() || lists_touched,
             start,
             left: None,
@@ -93,7 +93,7 @@ impl LogPane {
             lists_touched,
             node: None,
             marked: None,
-        }))]
+        })
     }
 
     /// Reads the transcript.
@@ -244,11 +244,9 @@ impl LogPane {
         let citation = self.citation();
         self.marked = None;
         match citation.part {
-            CitedPart::Lines(_) => {
-                vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(vec![
-                    citation.to_string(),
-                ])))]
-            }
+            CitedPart::Lines(_) => perform(Effect::Timeline(TimelineJob::Propose(vec![
+                citation.to_string(),
+            ]))),
             _ => Vec::new(),
         }
     }
@@ -275,13 +273,13 @@ pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
 /// Copies a text; the app says through what. Where it is pasted, nothing in it acts on a terminal.
 pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
     let text = escape_controls(&text);
-    vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
+    perform(Effect::Terminal(TerminalJob::Copy(text)))
 }
 
 /// Runs the agent that goes on with a session.
 pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| {
-        vec![Step::Effect(Effect::Terminal(TerminalJob::Resume(resume)))]
+        perform(Effect::Terminal(TerminalJob::Resume(resume)))
     })
 }
 
@@ -292,7 +290,7 @@ pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
 
 /// Copies a session to where its agent does not delete it.
 pub(crate) fn keep(log: &LogFile) -> Vec<Step> {
-    vec![Step::Effect(Effect::Logs(LogsJob::Keep(log.clone())))]
+    perform(Effect::Logs(LogsJob::Keep(log.clone())))
 }
 
 fn with_resume(resume: Option<Resume>, act: impl FnOnce(Resume) -> Vec<Step>) -> Vec<Step> {

@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say_range};
+use super::{Pane, Step, push, say_range};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -58,7 +58,7 @@ pub(crate) struct QueuePane {
 
 impl QueuePane {
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self::default()))]
+        push(Self::default())
     }
 
     /// The file under the cursor.
@@ -208,8 +208,15 @@ fn load() -> Step {
 }
 
 impl ListWithText for QueuePane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = QueueRow;
+
+    fn list(&mut self) -> &mut List<QueueRow> {
+        &mut self.list
+    }
+
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        (self.hunk, self.scroll) = (0, 0);
+        Vec::new()
     }
 
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -219,18 +226,10 @@ impl ListWithText for QueuePane {
         Vec::new()
     }
 
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.list.step(to, Parts::of(cx).height()) {
-            self.hunk = 0;
-            self.scroll = 0;
-        }
-        Vec::new()
-    }
-
-    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
+    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
         self.list.select(row, Move::Down);
-        (self.focus, self.hunk, self.scroll) = (Focus::Tree, 0, 0);
-        Vec::new()
+        self.focus = Focus::Tree;
+        self.selected_other(cx)
     }
 
     /// Goes to the hunk at the cell.

@@ -30,7 +30,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, keep, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
-use crate::tui::pane::{Step, Toast, say, say_trouble};
+use crate::tui::pane::{Step, Toast, edit_file, perform, plan, push, say, say_trouble};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.
@@ -51,7 +51,7 @@ impl BrowsePane {
                 Ok(subject) => {
                     let left = self.unsaved_of(&subject).map(|left| left.text.clone());
                     let job = TerminalJob::EditOutside(left.unwrap_or(subject));
-                    vec![Step::Effect(Effect::Terminal(job))]
+                    perform(Effect::Terminal(job))
                 }
                 Err(why) => vec![Step::Toast(why)],
             },
@@ -71,11 +71,11 @@ impl BrowsePane {
             Action::Merge => self.merge(),
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
-            Action::Rehome => vec![Step::Effect(Effect::Library(LibraryJob::FormerHomes))],
+            Action::Rehome => perform(Effect::Library(LibraryJob::FormerHomes)),
             Action::Share => match self.selected_store() {
                 Some(snapshot) => {
                     let job = WriteJob::Share(snapshot.store.id().clone());
-                    vec![Step::Effect(Effect::Write(job))]
+                    perform(Effect::Write(job))
                 }
                 None => say("Go to a store to share it with your other machines"),
             },
@@ -192,7 +192,7 @@ impl BrowsePane {
                     Some(left) => EditorPane::reopen(left, line, cx),
                     None => EditorPane::open(subject, line, cx),
                 };
-                vec![Step::Push(Box::new(editor))]
+                push(editor)
             }
             Err(why) => vec![Step::Toast(why)],
         }
@@ -218,12 +218,7 @@ impl BrowsePane {
             return say("Go to a memory to edit it");
         }
         let key = Key::Memory(store.clone(), index::INDEX.to_owned());
-        let line = self.preview.line_of(&key).unwrap_or(1);
-        vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-            store: store.clone(),
-            path: index::INDEX.to_owned(),
-            line: line.saturating_sub(1),
-        }))]
+        edit_file(store, index::INDEX, self.preview.line_of(&key))
     }
 
     /// Opens a new memory: the one that was begun and not saved, or a form for another.
@@ -231,7 +226,7 @@ impl BrowsePane {
         let mut texts = self.unsaved_texts.iter();
         if let Some(at) = texts.position(|left| left.text.base.is_none()) {
             let editor = EditorPane::reopen(self.unsaved_texts.remove(at), 0, cx);
-            return vec![Step::Push(Box::new(editor))];
+            return push(editor);
         }
         let here = self.selected_store().map(|snapshot| snapshot.store.id());
         let kind = match self.selected() {
@@ -247,7 +242,7 @@ impl BrowsePane {
             _ => None,
         };
         match NewMemoryForm::new(&self.library, here, kind.as_deref()) {
-            Some(form) => vec![Step::Push(Box::new(form))],
+            Some(form) => push(form),
             None => say_trouble("There is no store here that takes a memory"),
         }
     }
@@ -274,7 +269,7 @@ impl BrowsePane {
                     (Some(entry), Purpose::Rename) => NamePrompt::of_entry(store, entry, subject),
                     (None, purpose) => NamePrompt::new(purpose, store, title, subject),
                 };
-                vec![Step::Push(Box::new(prompt))]
+                push(prompt)
             }
             Err(why) => vec![Step::Toast(why)],
         }
@@ -322,7 +317,7 @@ impl BrowsePane {
             [(_, path)] => format!("move {path} to"),
             several => format!("move {} to", count(several.len(), "memory", "memories")),
         };
-        vec![Step::Push(Box::new(Chooser::new(title, options)))]
+        push(Chooser::new(title, options))
     }
 
     fn delete(&self) -> Vec<Step> {
@@ -334,7 +329,7 @@ impl BrowsePane {
             return say("Go to a memory to delete it");
         }
         let request = Request::Delete(wanted.into_iter().collect());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     fn copy(&self) -> Vec<Step> {
@@ -379,10 +374,10 @@ impl BrowsePane {
         if snapshot.unlisted.is_empty() {
             return say("Its index leaves nothing out");
         }
-        vec![Step::Plan(Box::new(Request::Change {
+        plan(Request::Change {
             store: snapshot.store.id().clone(),
             change_request: ChangeRequest::Index(IndexUpdate::Repair),
-        }))]
+        })
     }
 
     pub(super) fn can_run(&self, action: Action) -> bool {

@@ -154,7 +154,7 @@ impl BrowsePane {
 
     pub(super) fn open_log(&self) -> Vec<Step> {
         match self.selected_log() {
-            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), OpenAt::default()),
+            Some(log) => LogPane::open(log, OpenAt::default()),
             None => Vec::new(),
         }
     }
@@ -163,7 +163,7 @@ impl BrowsePane {
     /// session under the cursor touched.
     pub(super) fn explain(&self) -> Vec<Step> {
         if let Some(log) = self.selected_log() {
-            return LogPane::open_touched(log.file.clone(), log.title.clone());
+            return LogPane::open_touched(log);
         }
         match self.selected_memory() {
             Some((store, path)) => WhyPane::open(store, path, self.preview.top_line()),
@@ -206,7 +206,7 @@ impl BrowsePane {
             return Vec::new();
         };
         if let Some((log, start)) = cited_log(&self.library, &target) {
-            return LogPane::open(log.file.clone(), log.title.clone(), start);
+            return LogPane::open(log, start);
         }
         let Some(key) = link_destination(&self.library, &here, &target) else {
             return say_trouble(format!("No memory {target}"));

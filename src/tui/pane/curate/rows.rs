@@ -35,13 +35,13 @@ impl Located {
 
 /// What the findings below one heading have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
+pub(in crate::tui::pane) enum Group {
     Rule(&'static str),
     File(StoreId, String),
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum FindingRow {
+pub(in crate::tui::pane) enum FindingRow {
     /// What the findings below have in common, and their number.
     Heading { group: Group, count: usize },
     Finding {

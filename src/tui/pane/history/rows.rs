@@ -17,7 +17,7 @@ pub(super) enum ChangeState {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HistoryRow {
+pub(in crate::tui::pane) struct HistoryRow {
     id: String,
     /// Its index in the records.
     pub(super) record: usize,

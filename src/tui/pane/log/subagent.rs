@@ -19,7 +19,7 @@ impl LogPane {
             (None, _) => None,
         };
         match log {
-            Some(log) => Self::open(log.file.clone(), log.title.clone(), OpenAt::default()),
+            Some(log) => Self::open(log, OpenAt::default()),
             None => say("Go to the tool call that started the subagent"),
         }
     }

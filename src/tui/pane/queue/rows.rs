@@ -15,7 +15,7 @@ pub(super) struct Entry {
 }
 
 /// Who wrote something, and in which session.
-pub(super) type Source = (String, Option<String>);
+pub(in crate::tui::pane) type Source = (String, Option<String>);
 
 impl Entry {
     pub(super) fn source(&self) -> Source {
@@ -49,7 +49,7 @@ impl Entry {
 
 /// A row: a heading for the entries of one source, or an entry.
 #[derive(Debug, Clone)]
-pub(super) enum QueueRow {
+pub(in crate::tui::pane) enum QueueRow {
     Heading {
         source: Source,
         /// The first of its entries, and their number.
