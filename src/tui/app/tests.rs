@@ -420,6 +420,35 @@ fn kept_text(effects: &[Effect]) -> &Unsaved {
     }
 }
 
+/// The text that goes to the clipboard.
+#[track_caller]
+fn copied_text(effects: &[Effect]) -> &str {
+    match effects {
+        [Effect::Terminal(TerminalJob::Copy(text))] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The text that goes to another editor.
+#[track_caller]
+fn outside(effects: &[Effect]) -> &Unsaved {
+    match effects {
+        [Effect::Terminal(TerminalJob::EditOutside(text))] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn is_forgotten(effects: &[Effect]) {
+    let is_it = matches!(effects, [Effect::Unsaved(UnsavedJob::Forget(_))]);
+    assert!(is_it, "{effects:?}");
+}
+
+#[track_caller]
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part} in {text}");
+}
+
 fn copying(text: &str) -> Effect {
     Effect::Terminal(TerminalJob::Copy(text.to_owned()))
 }

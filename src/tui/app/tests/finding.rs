@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 
 use jiff::tz::TimeZone;
 
-use super::{TestApp, copying, kept_text, moment, requested};
+use super::{TestApp, copied_text, copying, has, kept_text, moment, requested};
 use crate::core::insight::ledger::{Account, Ledger};
 use crate::core::insight::timeline::Timeline;
 use crate::core::insight::timeline::summarize::Offline;
@@ -134,11 +134,7 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
     ui.is_in(KeyContext::Editor);
     let kept = ui.press("X");
     let text = kept_text(&kept);
-    assert!(
-        text.text.contains("\nXUse JWT with refresh"),
-        "{}",
-        text.text
-    );
+    has(&text.text, "\nXUse JWT with refresh");
 }
 
 #[test]
@@ -175,13 +171,8 @@ fn the_text_of_the_preview_is_copied() {
     let mut ui = TestApp::new();
     ui.press("jjjj");
     let copied = ui.press("Y");
-    let [Effect::Terminal(TerminalJob::Copy(text))] = copied.as_slice() else {
-        panic!("{copied:?}");
-    };
-    assert!(
-        text.contains("Use JWT with refresh token rotation."),
-        "{text}"
-    );
+    let text = copied_text(&copied);
+    has(&text, "Use JWT with refresh token rotation.");
     assert!(!text.contains("description:"), "without the header: {text}");
 }
 
@@ -229,9 +220,7 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
     ui.press("/ type:project<space><tab><tab>");
     ui.shows(["2 marked"]);
     let copied = ui.press("<c-y>");
-    let [Effect::Terminal(TerminalJob::Copy(lines))] = copied.as_slice() else {
-        panic!("{copied:?}");
-    };
+    let lines = copied_text(&copied);
     assert_eq!(lines.lines().count(), 2);
     ui.after("<cr>").is_in(KeyContext::Tree).shows(["2 marked"]);
     let effects = ui.press("d");

@@ -4,14 +4,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::{AUTH, TestApp, requested};
+use super::{AUTH, TestApp, has, is_forgotten, kept_text, outside, requested};
 use crate::core::Error;
 use crate::core::change::history::Record;
 use crate::core::change::{Author, ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::Warning;
 use crate::core::memory::discover::DiscoveryScope;
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -138,22 +138,15 @@ fn moving_by_pages_and_to_the_ends() {
 fn the_text_goes_to_another_editor_or_is_thrown_away() {
     let mut ui = TestApp::at_auth();
     let effects = ui.press("E");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.path == "auth.md")
-    );
+    assert_eq!(outside(&effects).path, "auth.md");
     ui.press("e X");
     let effects = ui.press("<c-o>");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text.contains('X'))
-    );
+    has(&outside(&effects).text, "X");
     ui.after("<c-q>").shows(["if pressed again"]);
     // Whoever goes on typing is asked again.
     ui.after("Y <c-q>").is_in(KeyContext::Editor);
     let effects = ui.press("<c-q>");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
+    is_forgotten(&effects);
     ui.is_in(KeyContext::Tree);
 }
 
@@ -205,9 +198,7 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
     ui.press(AUTH);
     ui.press("e");
     let kept = ui.press("X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let effects = ui.press("<c-s>");
     let base = text.base.clone().unwrap_or_default();
     let conflict = Conflict {
@@ -314,10 +305,7 @@ fn a_wide_tree_says_what_its_memories_are_about() {
         ui.row("Auth Refactor")
     };
     let wide = row(200);
-    assert!(
-        wide.contains("Auth Refactor  Backend auth migration status"),
-        "{wide}"
-    );
+    has(&wide, "Auth Refactor  Backend auth migration status");
     let narrow = row(100);
     assert!(!narrow.contains("Auth Refactor  Backend"), "{narrow}");
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, moment, you};
+use super::{AUTH, TestApp, kept_text, moment, you};
 use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, commit, plan, recorded_edits};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::unsaved::Unsaved;
-use crate::tui::effect::{Effect, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::theme::Background;
 
@@ -67,9 +66,7 @@ fn looks_of_the_editor_and_of_what_it_asks() {
         check("save", name, &ui);
         ui.press("<esc>");
         let effects = ui.press("<c-s>");
-        let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-            panic!("{kept:?}");
-        };
+        let text = kept_text(&kept);
         let base = text.base.clone().unwrap_or_default();
         let theirs = base.replace("## Decision", "## Decided");
         let conflict = Conflict {

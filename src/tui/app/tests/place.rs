@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{TestApp, moment, you};
+use super::{TestApp, kept_text, moment, you};
 use crate::core::change::history::Record;
 use crate::core::change::{Direction, commit, replay};
 use crate::core::memory::library::Library;
@@ -159,9 +159,7 @@ fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
 fn a_saved_draft_of_another_process_is_under_the_cursor() {
     let mut ui = TestApp::at_auth();
     let kept = ui.press("e X");
-    let Some(Effect::Unsaved(crate::tui::effect::UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let text = text.clone();
     ui.press("<c-q><c-q> g");
     ui.tell(Event::Abandoned(vec![text]));

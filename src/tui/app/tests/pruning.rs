@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, requested, you};
+use super::{AUTH, TestApp, has, requested, you};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{BrokenLinks, Change, ChangeVerb, Edit};
 use crate::core::disk::revision::Revision;
@@ -65,13 +65,10 @@ fn marks_are_inverted_in_their_store() {
 fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     let mut ui = TestApp::at_auth();
     ui.press("S");
-    let text = ui.text();
     ui.shows(["memory · all stores, oldest first"]);
     let row = ui.row("▌");
-    assert!(
-        row.contains("Auth Refactor ") && row.contains(" claude  "),
-        "{text}"
-    );
+    has(&row, "Auth Refactor ");
+    has(&row, " claude  ");
     ui.lacks(["▾ claude"]);
     ui.after("S g").shows(["largest first"]);
     ui.is_at("Auth Refactor");

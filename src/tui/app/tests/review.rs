@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{TestApp, requested, you};
+use super::{TestApp, has, requested, you};
 use crate::core::Error;
 use crate::core::change::history::Origin;
 use crate::core::change::{Author, Change};
@@ -347,10 +347,8 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
     ui.shows(["revert 1 file", "Enter revert"]);
     let after = change.edits[0].after.clone().unwrap_or_default();
     let after = String::from_utf8(after).expect("text");
-    assert!(
-        after.contains("15 minutes") && after.contains("migration state"),
-        "{after}"
-    );
+    has(&after, "15 minutes");
+    has(&after, "migration state");
     let effects = ui.press("<cr>");
     let commit = WriteJob::Commit {
         request: Box::new(request),

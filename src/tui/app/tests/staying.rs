@@ -8,10 +8,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::pruning::record;
-use super::{AUTH, TestApp};
+use super::{AUTH, TestApp, has, kept_text};
 use crate::core::change::ChangeVerb;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, Request, UndoDirection, UnsavedJob};
+use crate::tui::effect::{Request, UndoDirection};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -204,14 +204,8 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
     let shown = ui.text();
-    assert!(
-        shown.contains("auth.md was changed outside, +1 −0"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("! changed outside, +1 −0: saving merges both"),
-        "{shown}"
-    );
+    has(&shown, "auth.md was changed outside, +1 −0");
+    has(&shown, "! changed outside, +1 −0: saving merges both");
     fs::write(&file, text).expect("writes");
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
@@ -260,14 +254,8 @@ fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
     // The editor opens at the line, too.
     ui.after("/ quokka17 <c-e>").is_in(KeyContext::Editor);
     let kept = ui.press("X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.first() else {
-        panic!("{kept:?}");
-    };
-    assert!(
-        text.text.contains("\nX- [Release Process]"),
-        "{}",
-        text.text
-    );
+    let text = kept_text(&kept);
+    has(&text.text, "\nX- [Release Process]");
 }
 
 #[test]
@@ -312,10 +300,7 @@ fn a_panic_while_drawing_costs_the_frame_and_not_the_program() {
         crate::tui::dump::text(terminal.backend().buffer())
     };
     let text = draw(&mut ui);
-    assert!(
-        text.contains("This could not be drawn; Esc leads back"),
-        "{text}"
-    );
+    has(&text, "This could not be drawn; Esc leads back");
     ui.app.panes.pop();
     let text = draw(&mut ui);
     assert!(

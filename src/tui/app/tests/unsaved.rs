@@ -2,9 +2,9 @@
 
 use ratatui::crossterm::event::Event as Input;
 
-use super::{TestApp, kept_text, moment, you};
+use super::{TestApp, has, is_forgotten, kept_text, moment, outside, you};
 use crate::core::change::commit;
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
@@ -29,10 +29,7 @@ fn an_edit_is_kept_saved_and_forgotten() {
         request: request.clone(),
         result: Ok(Some(record)),
     });
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
+    is_forgotten(&effects);
     ui.is_in(KeyContext::Tree);
     ui.shows(["Memory saved: auth.md · u undoes it"]);
 }
@@ -41,9 +38,7 @@ fn an_edit_is_kept_saved_and_forgotten() {
 fn unsaved_text_is_offered() {
     let mut ui = TestApp::at_auth();
     let kept = ui.press("e X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let text = text.clone();
     let mut ui = TestApp::new();
     ui.tell(Event::Abandoned(vec![text.clone()]));
@@ -81,10 +76,7 @@ fn leaving_the_editor_keeps_what_can_be_undone() {
     ui.after("e").shows(["X## Decision"]);
     let effects = ui.press("<c-z>");
     ui.lacks(["X## Decision"]);
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
+    is_forgotten(&effects);
 }
 
 #[test]
@@ -104,9 +96,7 @@ fn what_is_replaced_everywhere_is_kept_and_saved() {
 fn what_an_editor_wrote_before_it_failed_is_kept() {
     let mut ui = TestApp::at_auth();
     let effects = ui.press("E");
-    let [Effect::Terminal(TerminalJob::EditOutside(subject))] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let subject = outside(&effects);
     let written = subject.text.replace("JWT", "PASETO");
     let effects = ui.tell(Event::EditedOutside {
         subject: subject.clone(),
@@ -120,10 +110,7 @@ fn what_an_editor_wrote_before_it_failed_is_kept() {
     // The next outside editor goes on with it, also after the editor was left.
     ui.press("<esc>");
     let effects = ui.press("E");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text == written),
-        "{effects:?}"
-    );
+    assert_eq!(outside(&effects).text, written);
 }
 
 #[test]
@@ -133,10 +120,7 @@ fn keys_that_arrive_at_once_are_kept_once_and_saved() {
     let typed = crate::tui::keys::keys("abc");
     let inputs = |keys: Vec<_>| Event::Input(keys.into_iter().map(Input::Key).collect());
     let effects = ui.tell(inputs(typed.clone()));
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Keep(text))] if text.text.contains("abc## Decision")),
-        "{effects:?}"
-    );
+    has(&kept_text(&effects).text, "abc## Decision");
     let saved = [typed, crate::tui::keys::keys("<c-s>")].concat();
     let effects = ui.tell(inputs(saved));
     let [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::TestApp;
+use super::{TestApp, has};
 use crate::core::change::history::{Author, Origin};
 use crate::core::insight::curate::{Evidence, Finding, Severity};
 use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
@@ -93,10 +93,8 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
     });
     ui.tell(Event::Explained { job, result });
     let here = ui.here();
-    assert!(
-        here.contains("30 minutes") && here.contains("claude-code"),
-        "{here}"
-    );
+    has(&here, "30 minutes");
+    has(&here, "claude-code");
     ui.shows([
         "“Token times”",
         "You had said: please make it longer",
