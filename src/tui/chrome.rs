@@ -85,7 +85,6 @@ impl Dialog {
         }
     }
 
-    /// Lets a click outside close it.
     pub(crate) fn closed_outside(mut self) -> Self {
         self.is_closed_outside = true;
         self
@@ -305,7 +304,6 @@ impl Hint {
         hints.iter().map(Self::width).sum()
     }
 
-    /// The width with the blanks behind it.
     pub(crate) fn width(&self) -> usize {
         cells::width(&self.key) + 1 + cells::width(&self.word) + HINT_GAP
     }

@@ -38,7 +38,6 @@ pub(crate) fn styled(buffer: &Buffer, theme: &Theme) -> String {
         .collect()
 }
 
-/// Returns lines of styled text in the same form.
 pub(crate) fn styled_lines(lines: &[Line<'_>], theme: &Theme) -> String {
     lines
         .iter()

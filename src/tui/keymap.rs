@@ -217,7 +217,6 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// The keys as text, separated by blanks.
     pub(crate) fn keys(&self) -> String {
         let keys: Vec<String> = self.on.iter().map(Chord::to_string).collect();
         keys.join(" ")

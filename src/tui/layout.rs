@@ -66,20 +66,17 @@ pub(crate) enum Focus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Areas {
     pub(crate) whole: Rect,
-    /// The title line at the top.
     pub(crate) title: Rect,
     /// Everything between the title line and the status line.
     pub(crate) body: Rect,
     pub(crate) tree: Rect,
     pub(crate) preview: Rect,
-    /// The status line at the bottom.
     pub(crate) status: Rect,
     /// Whether one pane has the whole screen.
     pub(crate) is_zoomed: bool,
 }
 
 impl Areas {
-    /// Computes the areas of a screen.
     pub(crate) fn of(whole: Rect, arrangement: Arrangement) -> Self {
         let [title, body, status] = Layout::vertical([
             Constraint::Length(1),

@@ -102,7 +102,6 @@ pub(crate) fn plan(request: Request) -> Vec<Step> {
     vec![Step::Plan(Box::new(request))]
 }
 
-/// Carries out an effect.
 pub(crate) fn perform(effect: Effect) -> Vec<Step> {
     vec![Step::Effect(effect)]
 }
@@ -207,7 +206,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         self.type_key(key, cx)
     }
 
-    /// Handles a pasted text.
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
         match self.input().map(|input| input.paste(text)) {
             Some(outcome) => self.typed(outcome, cx),
@@ -215,7 +213,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         }
     }
 
-    /// Handles a click on a cell.
     fn click(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }

@@ -420,7 +420,6 @@ fn kept_text(effects: &[Effect]) -> &Unsaved {
     }
 }
 
-/// The text that goes to the clipboard.
 #[track_caller]
 fn copied_text(effects: &[Effect]) -> &str {
     match effects {

@@ -67,7 +67,6 @@ struct HelpRow {
 }
 
 impl HelpDialog {
-    /// Creates the help of a place.
     pub(crate) fn new(keymap: &Keymap, context: KeyContext, editor: EditorKeys) -> Self {
         let mut groups = groups_of(keymap, context);
         let add_own_keys = |groups: &mut Vec<HelpGroup>| {

@@ -52,7 +52,6 @@ impl NotePrompt {
         }
     }
 
-    /// The title, and the labels of the two lines.
     fn labels(&self) -> (&'static str, [&'static str; 2]) {
         match self.purpose {
             NotePurpose::Review { .. } => ("note", ["file  ", "note  "]),

@@ -49,7 +49,6 @@ pub(crate) struct BrowsePane {
     preview_visibility: Visibility,
     preview: Preview,
     divider: Divider,
-    /// Whether the divider is being dragged.
     dragging: bool,
     /// The action to run once the text under the cursor is read.
     waiting: Option<Action>,

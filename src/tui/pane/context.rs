@@ -177,7 +177,6 @@ impl ContextPane {
         }
     }
 
-    /// Shows the agent with this number.
     fn choose(&mut self, agent: usize) -> Vec<Step> {
         self.chosen = agent;
         (self.context, self.focus) = (None, Focus::Tree);

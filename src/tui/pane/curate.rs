@@ -46,7 +46,6 @@ pub(crate) struct CuratePane {
     found: Vec<Located>,
     /// The stores that the newest check is about.
     stores: Vec<Arc<StoreSnapshot>>,
-    /// Whether the user has moved the cursor.
     is_moved: bool,
     /// The first visible line of the evidence.
     scroll: usize,

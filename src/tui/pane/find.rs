@@ -222,7 +222,6 @@ impl FindPane {
         effect.map(Step::Effect).into_iter().collect()
     }
 
-    /// The log of the row under the cursor.
     fn log<'a>(&self, cx: &PaneContext<'a>) -> Option<&'a LogSummary> {
         let (path, id) = self.row()?.hit.log.as_ref()?;
         cx.library.log(path, id)

@@ -205,7 +205,6 @@ fn store_name(file: &FileChange, cx: &PaneContext<'_>) -> String {
     }
 }
 
-/// Names the stores of a change.
 fn stores(record: &Record, cx: &PaneContext<'_>) -> String {
     let mut names: Vec<String> = Vec::new();
     for file in record.files.iter().filter(|file| !file.is_own_note()) {

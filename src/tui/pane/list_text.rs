@@ -118,7 +118,6 @@ pub(super) trait ListWithText: Pane {
         }
     }
 
-    /// Moves the selection by the wheel.
     fn wheeled(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         self.moved(to, cx)
     }

@@ -54,7 +54,6 @@ pub(crate) struct LogPane {
     left: Option<LeftPlace>,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
-    /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
     /// Whether the marked words were searched for here, so that leaving begins with them.

@@ -44,7 +44,6 @@ pub(crate) struct QueuePane {
     hunk: usize,
     /// The first visible line of the difference.
     scroll: usize,
-    /// The titles of the sessions, by their ids.
     titles: HashMap<String, String>,
     /// The writers that the logs name.
     attributions: Attributions,

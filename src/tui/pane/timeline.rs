@@ -55,7 +55,6 @@ pub(crate) struct TimelinePane {
     rows: Rows,
     /// The line of the rows that is selected: the first of its entry.
     cursor: Cursor,
-    /// The day that is selected in the calendar.
     day: Date,
     /// The current day where the user is.
     today: Date,

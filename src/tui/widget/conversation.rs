@@ -253,7 +253,6 @@ impl Conversation {
         }
     }
 
-    /// Goes back to a place.
     pub(crate) fn return_to(&mut self, left: LeftPlace, viewport: Viewport<'_>) {
         (self.layers, self.toggled) = (left.layers, left.toggled);
         self.split_pieces();
@@ -272,7 +271,6 @@ impl Conversation {
         after.saturating_sub(1)
     }
 
-    /// Returns the message under the cursor.
     pub(crate) fn message(&self) -> Option<&Message> {
         let piece = self.pieces.get(self.selected)?;
         self.transcript.messages.get(piece.item.message())
@@ -301,7 +299,6 @@ impl Conversation {
         self.layers.contains(&layer)
     }
 
-    /// Shows or hides a layer.
     pub(crate) fn toggle(&mut self, layer: Layer, viewport: Viewport<'_>) {
         match self.layers.iter().position(|shown| *shown == layer) {
             Some(at) => drop(self.layers.remove(at)),

@@ -74,7 +74,6 @@ impl Diff {
         Self { files, top: 0 }
     }
 
-    /// Folds or unfolds a file.
     pub(crate) fn toggle(&mut self, file: usize) {
         if let Some(file) = self.files.get_mut(file) {
             file.is_folded = !file.is_folded;

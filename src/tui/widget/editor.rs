@@ -166,7 +166,6 @@ impl Editor {
         self.go_to(self.cursor);
     }
 
-    /// Returns the name of the mode, with vi's keys.
     pub(crate) fn mode_name(&self) -> Option<&'static str> {
         self.vi.as_ref().map(|vi| match vi.mode() {
             EditorMode::Insert => "insert",
@@ -262,7 +261,6 @@ impl Editor {
         }
     }
 
-    /// Inserts text that the terminal pasted.
     pub(crate) fn paste(&mut self, text: &str, time: Duration) -> EditorOutcome {
         self.time = time;
         if let Some(prompt) = &mut self.prompt {

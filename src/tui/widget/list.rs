@@ -21,7 +21,6 @@ const MARGIN: usize = 2;
 /// How many lines a step of the mouse wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
 
-/// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
     Up,
@@ -261,7 +260,6 @@ impl<R: Row> List<R> {
         &self.rows
     }
 
-    /// The number of the selected row.
     pub(crate) fn position(&self) -> usize {
         self.cursor.selected
     }

@@ -24,7 +24,6 @@ impl<K: Ord + Clone> Marks<K> {
         &self.keys
     }
 
-    /// The start of the open range.
     pub(crate) fn range(&self) -> Option<&K> {
         self.range.as_ref()
     }

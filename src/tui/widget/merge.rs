@@ -64,12 +64,10 @@ impl Merge {
         self.hunks().filter(|hunk| hunk.choice.is_none()).count()
     }
 
-    /// Goes to the next hunk.
     pub(crate) fn next(&mut self) {
         self.at = (self.at + 1).min(self.hunks().count().saturating_sub(1));
     }
 
-    /// Goes to the previous hunk.
     pub(crate) fn previous(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
@@ -124,7 +122,6 @@ impl Merge {
             .saturating_sub(self.top + usize::from(height))
     }
 
-    /// Returns the number of lines at a width.
     pub(crate) fn height(&self, width: u16) -> usize {
         self.lines(&Theme::default(), width).0.len()
     }

@@ -55,7 +55,6 @@ pub(crate) enum Job {
     Find(SearchJob),
 }
 
-/// Searches the memories and the corpus.
 pub(crate) struct SearchWorker {
     pub(crate) events: EventSender,
     pub(crate) clock: Clock,

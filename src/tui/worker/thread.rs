@@ -7,7 +7,6 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Performs the jobs of a thread.
 pub(crate) trait Worker: Send + 'static {
     type Job: Send + 'static;
 
@@ -29,7 +28,6 @@ enum Item<J> {
     End,
 }
 
-/// A running thread, and the sender of its jobs.
 pub(crate) struct WorkerThread<J> {
     sender: JobSender<J>,
     thread: JoinHandle<()>,

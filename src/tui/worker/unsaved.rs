@@ -9,7 +9,6 @@ use crate::tui::event::{Event, EventSender};
 
 pub(crate) const THREAD: &str = "unsaved texts";
 
-/// Keeps unsaved texts.
 pub(super) struct UnsavedWorker {
     pub(super) unsaved_store: UnsavedStore,
     pub(super) events: EventSender,

@@ -60,7 +60,6 @@ impl TestApp {
         Environment::of_home(home, home.to_owned(), home.join("data"))
     }
 
-    /// The findings, rule by rule.
     fn findings(&self) -> Vec<Vec<(StoreId, Finding)>> {
         let stores = self.library.stores.iter();
         let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();

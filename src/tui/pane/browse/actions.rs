@@ -203,7 +203,6 @@ impl BrowsePane {
         texts.find(|left| left.text.is_same_file(subject))
     }
 
-    /// Removes and returns the unsaved text of the same file.
     pub(super) fn take_unsaved(&mut self, subject: &Unsaved) -> Option<LeftText> {
         let same = |left: &LeftText| left.text.is_same_file(subject);
         let at = self.unsaved_texts.iter().position(same)?;
@@ -358,7 +357,6 @@ impl BrowsePane {
         copy_to_clipboard(text)
     }
 
-    /// Copies the text of the preview.
     fn copy_text(&self) -> Vec<Step> {
         match self.preview.content.text.as_str() {
             "" => say("Go to a memory to copy its text"),

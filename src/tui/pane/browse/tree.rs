@@ -91,7 +91,6 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// Returns the next order in the cycle.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Name => Self::Age,
@@ -230,7 +229,6 @@ impl Tree {
         }
     }
 
-    /// Returns the index of the row with this key.
     pub(crate) fn find(&self, library: &Library, key: &Key) -> Option<usize> {
         self.rows.iter().position(|row| self.is(library, row, key))
     }

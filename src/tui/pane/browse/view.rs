@@ -33,7 +33,6 @@ use crate::tui::widget::meter::Meter;
 /// The width from which on there is room for what a memory is about beside its title.
 const WIDE: usize = 70;
 
-/// The width of the first column.
 const COLUMN: usize = 13;
 
 /// The left and right text of a row.

@@ -118,7 +118,6 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// Folds or unfolds every row.
     pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
         let mut tree = self.tree.clone();
         // Unfolding reveals rows that may be folded themselves.
@@ -143,7 +142,6 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// The log under the cursor.
     pub(super) fn selected_log(&self) -> Option<&LogSummary> {
         let row = self.tree.rows.get(self.cursor.selected)?;
         match row.node {
@@ -193,7 +191,6 @@ impl BrowsePane {
         Vec::new()
     }
 
-    /// Follows the selected link.
     pub(super) fn follow(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(link) = self.preview.link else {
             return self.link(Move::Down, cx);

@@ -88,9 +88,7 @@ impl Row for FindingRow {
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) folded: BTreeSet<Group>,
-    /// Whether waived findings are listed, too.
     pub(super) waived: bool,
-    /// Whether they are grouped by file.
     pub(super) by_file: bool,
     pub(super) filter: RowFilter,
 }

@@ -10,7 +10,6 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob};
 use crate::tui::pane::{Step, latest, perform};
 
-/// The changes and decisions of one visit.
 #[derive(Debug, Default)]
 pub(super) struct Visit {
     /// How many lines and tokens the stores have less than before; negative if more.

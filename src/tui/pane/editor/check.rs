@@ -16,7 +16,6 @@ use crate::tui::pane::Step;
 /// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;
 
-/// The result of checking the header.
 #[derive(Debug, Default)]
 pub(super) struct Check {
     pub(super) has_header: bool,

@@ -58,7 +58,6 @@ impl QueryInput {
         }
     }
 
-    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) -> InputOutcome {
         self.replace_selected();
         self.input.paste(text)

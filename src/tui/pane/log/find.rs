@@ -7,7 +7,6 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 
-/// The search input, while it is open.
 #[derive(Debug)]
 pub(super) struct LogSearch {
     pub(super) input: Input,

@@ -12,7 +12,6 @@ use crate::tui::theme::Role;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::markdown::{RenderOptions, Rendered, beginning, render};
 
-/// The maximum number of lines in the source view.
 const MOST_LINES: usize = 5_000;
 
 /// The lines of a text, and the links in them.
@@ -89,7 +88,6 @@ impl Page {
         spot.map_or("", |spot| &*spot.target)
     }
 
-    /// The link at a cell of the text.
     pub(crate) fn link_at(&self, line: usize, column: u16) -> Option<usize> {
         let column = usize::from(column);
         self.rendered

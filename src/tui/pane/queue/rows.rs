@@ -88,7 +88,6 @@ impl Row for QueueRow {
 pub(super) struct Queue {
     pub(super) entries: Vec<Entry>,
     pub(super) files: usize,
-    /// The sessions that wrote them.
     pub(super) sessions: BTreeSet<String>,
     pub(super) has_several_stores: bool,
 }

@@ -120,7 +120,6 @@ impl Conversation {
         self.go_to_match(found, viewport)
     }
 
-    /// The index of the message under the cursor.
     pub(crate) fn selected_message(&self) -> usize {
         let piece = self.pieces.get(self.selected);
         piece.map_or(0, |piece| piece.item.message())

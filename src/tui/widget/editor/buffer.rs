@@ -17,7 +17,6 @@ pub(crate) struct TextPosition {
 }
 
 impl TextPosition {
-    /// Creates the position at byte `at` of line `row`.
     pub(crate) fn new(row: usize, at: usize) -> Self {
         Self { row, at }
     }

@@ -48,7 +48,6 @@ pub(crate) struct Hunk {
     pub choice: Option<Choice>,
 }
 
-/// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MergePart {
     /// Lines that all three texts share.
