@@ -463,6 +463,11 @@ mod tests {
                 .join("claude")
         }
 
+        /// Writes a file as another program.
+        fn write(&self, path: &str, text: &str) {
+            fs::write(self.root().join(path), text).expect("writes");
+        }
+
         fn read(&self, path: &str) -> String {
             fs::read_to_string(self.root().join(path)).unwrap_or_default()
         }
@@ -512,9 +517,9 @@ mod tests {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
         let theirs = "---\nname: Theirs\ndescription: by hand\ntype: project\n---\n";
-        fs::write(bench.root().join("theirs.md"), theirs).expect("writes");
+        bench.write("theirs.md", theirs);
         let text = bench.read("MEMORY.md") + "- [Theirs](theirs.md) - by hand\n";
-        fs::write(bench.root().join("MEMORY.md"), text).expect("writes");
+        bench.write("MEMORY.md", &text);
         bench.commit(reviewed);
         bench.made();
         let index = bench.read("MEMORY.md");
@@ -529,7 +534,7 @@ mod tests {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
         let theirs = bench.read("auth.md") + "\nTheirs.\n";
-        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.write("auth.md", &theirs);
         bench.commit(reviewed);
         let Ok(Event::Outdated { change, .. }) = bench.told.try_recv() else {
             panic!("it is not shown again");
@@ -655,11 +660,11 @@ mod tests {
     fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
         let mut bench = Bench::observing();
         assert_eq!(bench.counts(), None, "the first sight is no news");
-        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.write("auth.md", "theirs\n");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), Some(vec![1]));
         // The same file once more: the number is the same, but not what waits.
-        fs::write(bench.root().join("auth.md"), "theirs again\n").expect("writes");
+        bench.write("auth.md", "theirs again\n");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), Some(vec![1]));
         bench.read_again("auth.md");
@@ -703,7 +708,7 @@ mod tests {
         let mut bench = Bench::observing();
         let before = bench.read("auth.md");
         let theirs = before.replace("15 minutes", "30 minutes");
-        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.write("auth.md", &theirs);
         bench.read_again("auth.md");
         let hunks = bench.waiting().into_iter().flat_map(|item| item.hunks);
         let ids: Vec<String> = hunks.map(|hunk| hunk.id).collect();
@@ -732,7 +737,7 @@ mod tests {
     #[test]
     fn what_another_process_is_about_to_record_is_counted_here_too() {
         let mut bench = Bench::observing();
-        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.write("auth.md", "theirs\n");
         let root = bench.root();
         let other = History::open(bench.writer.history.dir()).named("tome hook");
         let lock = other.lock(&[&root]).expect("locks");

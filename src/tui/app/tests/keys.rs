@@ -4,10 +4,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
+use super::pruning::record;
 use super::{AUTH, TestApp, has, is_forgotten, kept_text, outside, requested};
 use crate::core::Error;
-use crate::core::change::history::Record;
-use crate::core::change::{Author, ChangeRequest, ChangeVerb};
+use crate::core::change::{ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::Warning;
 use crate::core::memory::discover::DiscoveryScope;
@@ -154,37 +154,16 @@ fn the_text_goes_to_another_editor_or_is_thrown_away() {
 fn a_change_of_the_history_is_taken_back_or_brought_back() {
     let mut ui = TestApp::new();
     ui.press("H");
-    let record = Record {
-        id: "A".to_owned(),
-        time: 1,
-        author: Author {
-            who: "claude".to_owned(),
-            door: "mcp".to_owned(),
-        },
-        verb: ChangeVerb::Edit,
-        message: "Memory saved: auth.md".to_owned(),
-        files: Vec::new(),
-        of: None,
-        origin: None,
-        tombstones: Vec::new(),
-    };
+    let record = record(&ui, "A", ChangeVerb::Edit, &["auth.md"]);
     let effects = ui.tell(Event::HistoryLoaded(vec![record]));
+    let id = "A".to_owned();
+    let compare = LibraryJob::Compare { id: id.clone() };
+    assert_eq!(effects, [Effect::Library(compare)]);
+    assert_eq!(requested(&ui.press("u")), Request::Undo(id.clone()));
     assert_eq!(
-        effects,
-        [Effect::Library(LibraryJob::Compare { id: "A".to_owned() })]
+        requested(&ui.press("r")),
+        Request::Restore { id, only: None }
     );
-    for (pressed, expected) in [
-        ("u", Request::Undo("A".to_owned())),
-        (
-            "r",
-            Request::Restore {
-                id: "A".to_owned(),
-                only: None,
-            },
-        ),
-    ] {
-        assert_eq!(requested(&ui.press(pressed)), expected);
-    }
 }
 
 /// Edits a memory and saves it after another program wrote `decided` in the same place.
