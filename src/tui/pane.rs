@@ -218,7 +218,12 @@ pub(crate) trait Pane: std::fmt::Debug {
     }
 
     /// Handles the wheel over a cell, which scrolls by so many lines.
-    fn wheel(&mut self, _at: Position, _lines: isize, _cx: &PaneContext<'_>) -> Vec<Step> {
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll_by(lines, cx)
+    }
+
+    /// Scrolls its text by so many lines, at most to an end.
+    fn scroll_by(&mut self, _lines: isize, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
@@ -257,7 +262,9 @@ pub(crate) trait Pane: std::fmt::Debug {
     }
 
     /// Adapts to the areas after they have changed.
-    fn resize(&mut self, _cx: &PaneContext<'_>) {}
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.scroll_by(0, cx);
+    }
 
     /// The arrangement that the pane needs; `None` if it does not matter.
     fn arrangement(&self) -> Option<Arrangement> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::combine::Combining;
 use crate::core::insight::review::{ConflictTexts, Item, Resolution};
@@ -121,12 +121,6 @@ impl MergeDialog {
         }
     }
 
-    fn scroll(&mut self, by: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let size = self.inner(cx);
-        self.widget.scroll(by, size);
-        Vec::new()
-    }
-
     /// The area, with the border: as high as the texts, if there is room.
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
@@ -161,8 +155,8 @@ impl Pane for MergeDialog {
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         let page = isize::try_from(self.inner(cx).1.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
-            Action::PageDown => return Some(self.scroll(page, cx)),
-            Action::PageUp => return Some(self.scroll(-page, cx)),
+            Action::PageDown => return Some(self.scroll_by(page, cx)),
+            Action::PageUp => return Some(self.scroll_by(-page, cx)),
             Action::Open => return Some(self.confirm(cx)),
             Action::Back => return Some(vec![Step::Close]),
             Action::Down => self.widget.next(),
@@ -177,8 +171,10 @@ impl Pane for MergeDialog {
         Some(Vec::new())
     }
 
-    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.scroll(lines, cx)
+    fn scroll_by(&mut self, by: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let size = self.inner(cx);
+        self.widget.scroll(by, size);
+        Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {

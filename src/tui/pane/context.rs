@@ -228,11 +228,6 @@ impl ListWithText for ContextPane {
         Vec::new()
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        Parts::of(cx).scroll(&mut self.scroll, lines, self.text.lines.len());
-        Vec::new()
-    }
-
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
             let rows = match to {
@@ -270,6 +265,11 @@ impl ListWithText for ContextPane {
 impl Pane for ContextPane {
     fn key_context(&self) -> KeyContext {
         self.filter.key_context(KeyContext::Context)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        Parts::of(cx).scroll(&mut self.scroll, lines, self.text.lines.len());
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

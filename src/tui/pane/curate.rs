@@ -274,12 +274,6 @@ impl ListWithText for CuratePane {
         Vec::new()
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let count = self.lines(cx).len();
-        Parts::of(cx).scroll(&mut self.scroll, lines, count);
-        Vec::new()
-    }
-
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         let before = self.list.position();
         self.list.step(to, Parts::of(cx).height());
@@ -309,6 +303,12 @@ impl ListWithText for CuratePane {
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
         self.shown.filter.key_context(KeyContext::Curate)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.lines(cx).len();
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

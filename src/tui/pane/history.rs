@@ -260,6 +260,12 @@ impl ListWithText for HistoryPane {
         };
         Parts { list, text }
     }
+}
+
+impl Pane for HistoryPane {
+    fn key_context(&self) -> KeyContext {
+        self.filter.key_context(KeyContext::History)
+    }
 
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = Self::parts(cx).inner_text();
@@ -267,12 +273,6 @@ impl ListWithText for HistoryPane {
             diff.scroll(lines, area.width, area.height);
         }
         Vec::new()
-    }
-}
-
-impl Pane for HistoryPane {
-    fn key_context(&self) -> KeyContext {
-        self.filter.key_context(KeyContext::History)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

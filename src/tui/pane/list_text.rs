@@ -108,8 +108,6 @@ pub(super) trait ListWithText: Pane {
         Parts::of(cx)
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step>;
-
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.list().step(to, Self::parts(cx).height()) {
             self.selected_other(cx)

@@ -218,13 +218,6 @@ impl ListWithText for QueuePane {
         Vec::new()
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let entry = self.entry();
-        let count = entry.map_or(0, |entry| self.detail(entry, cx).lines.len());
-        Parts::of(cx).scroll(&mut self.scroll, lines, count);
-        Vec::new()
-    }
-
     fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
         self.list.select(row, Move::Down);
         self.focus = Focus::Tree;
@@ -244,6 +237,13 @@ impl ListWithText for QueuePane {
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
         self.filter.key_context(KeyContext::Queue)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let entry = self.entry();
+        let count = entry.map_or(0, |entry| self.detail(entry, cx).lines.len());
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
