@@ -8,6 +8,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::combine::Combining;
+use super::scrolled_lines;
 use crate::core::insight::review::{ConflictTexts, Item, Resolution};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
@@ -153,10 +154,11 @@ impl Pane for MergeDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let page = isize::try_from(self.inner(cx).1.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
-            Action::PageDown => return Some(self.scroll_by(page, cx)),
-            Action::PageUp => return Some(self.scroll_by(-page, cx)),
+            Action::PageDown | Action::PageUp => {
+                let lines = scrolled_lines(action, self.area(cx));
+                return lines.map(|lines| self.scroll_by(lines, cx));
+            }
             Action::Open => return Some(self.confirm(cx)),
             Action::Back => return Some(vec![Step::Close]),
             Action::Down => self.widget.next(),

@@ -230,13 +230,7 @@ impl ListWithText for ContextPane {
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
-            let rows = match to {
-                Move::Up => -1,
-                Move::Down => 1,
-                Move::First => isize::MIN,
-                _ => isize::MAX,
-            };
-            return self.scroll_by(rows, cx);
+            return self.scroll_by(to.lines(1), cx);
         }
         if self.list.step(to, Parts::of(cx).height()) {
             return self.selected_other(cx);

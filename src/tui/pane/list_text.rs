@@ -131,17 +131,13 @@ pub(super) trait ListWithText: Pane {
 
     /// Carries out an action on the list, its text or its filter; `None` for any other.
     fn act_on_list(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let page = Self::parts(cx).inner_text().height.saturating_sub(1).max(1);
-        let page = isize::try_from(page).unwrap_or(1);
-        Some(match action {
-            Action::PageUp => self.scroll_by(-page, cx),
-            Action::PageDown => self.scroll_by(page, cx),
-            Action::HalfUp => self.scroll_by(-(page / 2).max(1), cx),
-            Action::HalfDown => self.scroll_by((page / 2).max(1), cx),
-            action => match Move::of(action) {
-                Some(to) => self.moved(to, cx),
-                None => return self.act_on_filter(action, cx),
-            },
+        Some(match Move::of(action) {
+            Some(to @ (Move::Up | Move::Down | Move::First | Move::Last)) => self.moved(to, cx),
+            Some(page) => {
+                let height = Self::parts(cx).inner_text().height;
+                self.scroll_by(page.lines(height.saturating_sub(1)), cx)
+            }
+            None => return self.act_on_filter(action, cx),
         })
     }
 

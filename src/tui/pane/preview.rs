@@ -269,27 +269,16 @@ impl Preview {
 
     /// Scrolls; returns whether the action was handled.
     pub(crate) fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> bool {
-        let height = usize::from(cx.areas.preview_text().height);
-        let page = height.saturating_sub(1).max(1) as isize;
-        let rows = match action {
-            Action::Up => -1,
-            Action::Down => 1,
-            Action::PageUp => -page,
-            Action::PageDown => page,
-            Action::HalfUp => -page / 2,
-            Action::HalfDown => page / 2,
-            Action::Top => isize::MIN / 2,
-            Action::Bottom => isize::MAX / 2,
-            _ => return false,
+        let Some(to) = Move::of(action) else {
+            return false;
         };
-        match (
-            action,
-            self.shown_conversation().is_some(),
-            &mut self.conversation,
-        ) {
-            (Action::Top, true, Some((_, talk))) => talk.step(Move::First, viewport(cx)),
-            (Action::Bottom, true, Some((_, talk))) => talk.step(Move::Last, viewport(cx)),
-            _ => self.scroll_by(rows, cx),
+        let is_talk = self.shown_conversation().is_some();
+        match (to, &mut self.conversation) {
+            (Move::First | Move::Last, Some((_, talk))) if is_talk => talk.step(to, viewport(cx)),
+            _ => {
+                let page = cx.areas.preview_text().height.saturating_sub(1);
+                self.scroll_by(to.lines(page), cx);
+            }
         }
         true
     }

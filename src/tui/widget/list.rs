@@ -54,6 +54,22 @@ impl Move {
             _ => return None,
         })
     }
+
+    /// Returns the lines by which it scrolls a text, of which a page has so many.
+    pub(crate) fn lines(self, page: u16) -> isize {
+        let page = isize::try_from(page).unwrap_or(isize::MAX).max(1);
+        let half = (page / 2).max(1);
+        match self {
+            Self::Up => -1,
+            Self::Down => 1,
+            Self::HalfUp => -half,
+            Self::HalfDown => half,
+            Self::PageUp => -page,
+            Self::PageDown => page,
+            Self::First => isize::MIN,
+            Self::Last => isize::MAX,
+        }
+    }
 }
 
 /// How a row is drawn: whether it is the selected one, whether it is marked, and how wide.
