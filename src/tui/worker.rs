@@ -111,8 +111,8 @@ impl Workers {
         let summarizer = summarizer(&outside.catalog.timeline);
         let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer)
             .of_scope(outside.catalog.scope_name(), &outside.catalog.timeline.zone);
-        let model = (&*outside.catalog.timeline.model, &*outside.catalog.cache);
-        let meaning = Meaning::new(model, empty_timeline.clone());
+        let model = &outside.catalog.timeline.model;
+        let meaning = Meaning::new(model, &outside.catalog.cache, empty_timeline.clone());
         let watch = watch(events, Event::Changed);
         let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {
@@ -200,8 +200,8 @@ impl Workers {
             unsaved_store: UnsavedStore::open(outside.unsaved),
             events: events.clone(),
         };
-        let time = (outside.clock, outside.zone);
-        let mut search_worker = SearchWorker::new(events.clone(), time, Arc::clone(&newest));
+        let (clock, zone) = (outside.clock, outside.zone);
+        let mut search_worker = SearchWorker::new(events.clone(), clock, zone, Arc::clone(&newest));
         search_worker.meaning = Some(meaning);
         let transcript_worker = TranscriptWorker {
             events: events.clone(),

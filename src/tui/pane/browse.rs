@@ -348,7 +348,7 @@ impl Pane for BrowsePane {
                 context,
                 at,
                 result: Ok(subject),
-            } => self.edit_piece((context, *at), subject, cx),
+            } => self.edit_piece(context, *at, subject, cx),
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.

@@ -196,8 +196,8 @@ impl Preview {
                 target,
                 result,
             } => match result {
-                Ok(document) => self.read((*generation, target), document.clone(), cx),
-                Err(error) => self.fail((*generation, target), &error.to_string(), cx),
+                Ok(document) => self.read(*generation, target, document.clone(), cx),
+                Err(error) => self.fail(*generation, target, &error.to_string(), cx),
             },
             Event::Opened { file, result } => match result {
                 Ok(transcript) => self.opened(file, transcript, cx),
@@ -297,12 +297,7 @@ impl Preview {
     }
 
     /// Shows a requested text, unless another one was requested since.
-    fn read(
-        &mut self,
-        (generation, target): (u64, &Target),
-        document: Document,
-        cx: &PaneContext<'_>,
-    ) {
+    fn read(&mut self, generation: u64, target: &Target, document: Document, cx: &PaneContext<'_>) {
         let Some(wanted) = self
             .wanted
             .clone()
@@ -341,7 +336,7 @@ impl Preview {
     }
 
     /// Shows why a requested text could not be read.
-    fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, cx: &PaneContext<'_>) {
+    fn fail(&mut self, generation: u64, target: &Target, problem: &str, cx: &PaneContext<'_>) {
         let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
         if generation != self.generation || wanted != Some(target) {
             return;

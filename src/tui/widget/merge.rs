@@ -193,8 +193,8 @@ fn same(
 }
 
 /// Says who changed a hunk of two versions, and what is chosen.
-fn version_words(words: (Option<Choice>, ChangedBy)) -> (String, Role) {
-    match words {
+fn version_words(choice: Option<Choice>, who: ChangedBy) -> (String, Role) {
+    match (choice, who) {
         (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
         (Some(choice), ChangedBy::Mine) => (
             format!("only mine changed → {}", choice.name()),
@@ -212,6 +212,24 @@ fn version_words(words: (Option<Choice>, ChangedBy)) -> (String, Role) {
     }
 }
 
+/// Says what two memories have here, and what is chosen.
+fn memory_words(choice: Option<Choice>, who: ChangedBy, left: &str, right: &str) -> (String, Role) {
+    let Some(choice) = choice else {
+        return ("they differ: choose".to_owned(), Role::Warn);
+    };
+    let chosen = match choice {
+        Choice::Mine => left.to_owned(),
+        Choice::Theirs => right.to_owned(),
+        Choice::Both => format!("{left}, then {right}"),
+        Choice::Base => "neither".to_owned(),
+    };
+    match who {
+        ChangedBy::Mine => (format!("only in {left} → {chosen}"), Role::Muted),
+        ChangedBy::Theirs => (format!("only in {right} → {chosen}"), Role::Muted),
+        ChangedBy::Alike | ChangedBy::Both => (format!("→ {chosen}"), Role::Accent),
+    }
+}
+
 struct HunkView<'a> {
     hunk: &'a Hunk,
     names: Option<&'a [String; 2]>,
@@ -223,10 +241,10 @@ struct HunkView<'a> {
 impl HunkView<'_> {
     fn head(&self, place: &str) -> Line<'static> {
         let theme = self.theme;
-        let words = (self.hunk.choice, self.hunk.who);
-        let (what, role) = match (words, self.names) {
-            ((choice, who), Some([left, right])) => self.memory_words(choice, who, (left, right)),
-            (words, None) => version_words(words),
+        let (choice, who) = (self.hunk.choice, self.hunk.who);
+        let (what, role) = match self.names {
+            Some([left, right]) => memory_words(choice, who, left, right),
+            None => version_words(choice, who),
         };
         let bar = if self.is_current { "▌ " } else { "  " };
         let text = format!("{place}  {what} ");
@@ -236,29 +254,6 @@ impl HunkView<'_> {
             theme.span(text, role),
             theme.span("─".repeat(fill), Role::Border),
         ])
-    }
-
-    /// Says what two memories have here, and what is chosen.
-    fn memory_words(
-        &self,
-        choice: Option<Choice>,
-        who: ChangedBy,
-        (left, right): (&str, &str),
-    ) -> (String, Role) {
-        let Some(choice) = choice else {
-            return ("they differ: choose".to_owned(), Role::Warn);
-        };
-        let chosen = match choice {
-            Choice::Mine => left.to_owned(),
-            Choice::Theirs => right.to_owned(),
-            Choice::Both => format!("{left}, then {right}"),
-            Choice::Base => "neither".to_owned(),
-        };
-        match who {
-            ChangedBy::Mine => (format!("only in {left} → {chosen}"), Role::Muted),
-            ChangedBy::Theirs => (format!("only in {right} → {chosen}"), Role::Muted),
-            ChangedBy::Alike | ChangedBy::Both => (format!("→ {chosen}"), Role::Accent),
-        }
     }
 
     /// Returns for each side its name, whether it is chosen, its lines and its role in the theme.

@@ -78,7 +78,8 @@ impl SearchWorker {
     /// Creates a worker with nothing to search yet.
     pub(crate) fn new(
         events: EventSender,
-        (clock, zone): (Clock, TimeZone),
+        clock: Clock,
+        zone: TimeZone,
         newest: Arc<AtomicU64>,
     ) -> Self {
         Self {

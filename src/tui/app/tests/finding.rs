@@ -55,8 +55,7 @@ impl TestApp {
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
         let (events, received) = EventSender::new();
         let newest = Arc::new(AtomicU64::new(0));
-        let time = (moment as fn() -> _, TimeZone::UTC);
-        let mut worker = SearchWorker::new(events, time, Arc::clone(&newest));
+        let mut worker = SearchWorker::new(events, moment, TimeZone::UTC, Arc::clone(&newest));
         worker.perform(Job::Stores(Arc::clone(&ui.library)));
         ui.searcher = Some(Searcher {
             worker,

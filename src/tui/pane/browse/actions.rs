@@ -403,7 +403,8 @@ impl BrowsePane {
     /// Opens the editor with the file of a piece.
     pub(super) fn edit_piece(
         &mut self,
-        (context, at): (&Arc<AgentContext>, usize),
+        context: &Arc<AgentContext>,
+        at: usize,
         subject: &Unsaved,
         cx: &PaneContext<'_>,
     ) -> Vec<Step> {

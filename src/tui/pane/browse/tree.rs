@@ -386,7 +386,7 @@ impl TreeBuilder<'_> {
         }
         let mut open: Vec<(String, bool)> = Vec::new();
         for ((_, path), members) in grouped {
-            let depth = self.folder(at, &path, (&totals, groups), &mut open);
+            let depth = self.folder(at, &path, &totals, groups, &mut open);
             if let Some(depth) = depth {
                 for of in members {
                     self.memory((at, of), depth);
@@ -401,7 +401,8 @@ impl TreeBuilder<'_> {
         &mut self,
         at: usize,
         path: &str,
-        (totals, unless_said): (&HashMap<String, usize>, Fold),
+        totals: &HashMap<String, usize>,
+        unless_said: Fold,
         open: &mut Vec<(String, bool)>,
     ) -> Option<u16> {
         let layout = self.library.stores[at].store.layout();

@@ -147,7 +147,7 @@ impl BrowsePane {
                     right: vec![Span::styled(count, muted)],
                 }
             }
-            Node::Memory(at, of) => self.memory((at, of), cx, width),
+            Node::Memory(at, of) => self.memory(at, of, cx, width),
             Node::Entry(at, of, entry) => {
                 let entry = &self.library.stores[at].memories[of].entries[entry];
                 RowEnds {
@@ -198,12 +198,7 @@ impl BrowsePane {
         (waiting > 0).then(|| theme.span(text, Role::Warn))
     }
 
-    fn memory(
-        &self,
-        (at, of): (usize, usize),
-        cx: &PaneContext<'_>,
-        width: usize,
-    ) -> RowEnds<'static> {
+    fn memory(&self, at: usize, of: usize, cx: &PaneContext<'_>, width: usize) -> RowEnds<'static> {
         let theme = cx.theme;
         let snapshot = &self.library.stores[at];
         let memory = &snapshot.memories[of];

@@ -141,7 +141,7 @@ impl Builder<'_> {
             return;
         };
         let is_open = self.pane.is_open(id);
-        let line = self.heading(id, &node, (depth, is_open));
+        let line = self.heading(id, &node, depth, is_open);
         self.push(Entry::Node(id.clone()), vec![line]);
         if !is_open {
             return;
@@ -162,7 +162,7 @@ impl Builder<'_> {
         }
     }
 
-    fn heading(&self, id: &NodeId, node: &Node, (depth, is_open): (usize, bool)) -> Line<'static> {
+    fn heading(&self, id: &NodeId, node: &Node, depth: usize, is_open: bool) -> Line<'static> {
         let theme = self.theme;
         let muted = theme.style(Role::Muted);
         let fold = if is_open { "▾ " } else { "▸ " };
