@@ -241,6 +241,12 @@ pub(crate) enum Event {
     Terminated,
 }
 
+impl Event {
+    pub(crate) fn unwatched(error: &Error) -> Self {
+        Self::Failed(format!("changes outside are not seen: {error}"))
+    }
+}
+
 /// Sends events to the loop.
 #[derive(Debug, Clone)]
 pub(crate) struct EventSender(Sender<Event>);
@@ -259,6 +265,15 @@ impl EventSender {
 
     pub(crate) fn fail(&self, error: &Error) {
         self.send(Event::Failed(error.to_string()));
+    }
+
+    /// Reports the directories that cannot be watched, once.
+    pub(crate) fn tell_unwatched(&self, errors: &[Error], known: &mut Vec<String>) {
+        let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        if let Some(first) = errors.first().filter(|_| *known != failures) {
+            self.send(Event::unwatched(first));
+        }
+        *known = failures;
     }
 }
 

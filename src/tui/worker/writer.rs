@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::library;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use crate::core::Result;
@@ -76,7 +75,7 @@ pub(super) struct Writer {
     pub(super) library: Arc<Library>,
     /// The revisions that tome wrote, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
-    pub(super) library_worker: JobSender<library::Message>,
+    pub(super) library_worker: JobSender<LibraryMessage>,
     pub(super) events: EventSender,
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
@@ -103,6 +102,18 @@ pub(super) enum Message {
     Incoming,
     /// Undo changes to the stores that a crashed process left unfinished.
     Settle,
+}
+
+/// A message to the library worker, which reads what was written.
+#[derive(Debug)]
+pub(super) enum LibraryMessage {
+    /// A job of the app.
+    Job(LibraryJob),
+    /// The writer made a change.
+    Written {
+        request: Box<Request>,
+        record: Box<Record>,
+    },
 }
 
 /// Counts a job as finished when it is dropped, also by a panic.
@@ -266,7 +277,7 @@ impl Writer {
                 }
                 let record = Box::new(record);
                 self.library_worker
-                    .send(library::Message::Written { request, record });
+                    .send(LibraryMessage::Written { request, record });
             }
             result => self.events.send(Event::Committed { request, result }),
         }
@@ -298,7 +309,7 @@ impl Writer {
         let paths = self.settle_at(&roots)?;
         if !paths.is_empty() {
             let refresh = LibraryJob::Refresh(paths);
-            self.library_worker.send(library::Message::Job(refresh));
+            self.library_worker.send(LibraryMessage::Job(refresh));
         }
         Ok(())
     }
@@ -342,20 +353,20 @@ mod tests {
         home: tempfile::TempDir,
         writer: Writer,
         told: Receiver<Event>,
-        readers: mpsc::Receiver<library::Message>,
+        readers: mpsc::Receiver<LibraryMessage>,
     }
 
     /// Forwards the messages for the library worker.
-    struct Readers(mpsc::Sender<library::Message>);
+    struct Readers(mpsc::Sender<LibraryMessage>);
 
     impl Worker for Readers {
-        type Job = library::Message;
+        type Job = LibraryMessage;
 
-        fn perform(&mut self, message: library::Message) {
+        fn perform(&mut self, message: LibraryMessage) {
             drop(self.0.send(message));
         }
 
-        fn supersedes(_: &library::Message, _: &library::Message) -> bool {
+        fn supersedes(_: &LibraryMessage, _: &LibraryMessage) -> bool {
             false
         }
     }
@@ -443,7 +454,7 @@ mod tests {
 
         fn made(&self) -> Record {
             match self.readers.recv_timeout(Duration::from_secs(10)) {
-                Ok(library::Message::Written { record, .. }) => *record,
+                Ok(LibraryMessage::Written { record, .. }) => *record,
                 other => panic!("{other:?}, {:?}", self.told.try_recv()),
             }
         }
@@ -593,7 +604,7 @@ mod tests {
         bench.die_deleting("auth.md");
         assert!(!bench.root().join("auth.md").exists());
         bench.writer.perform(Message::Settle);
-        let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
+        let Ok(LibraryMessage::Job(LibraryJob::Refresh(paths))) =
             bench.readers.recv_timeout(Duration::from_secs(10))
         else {
             panic!("nothing is read again");
