@@ -171,7 +171,7 @@ fn the_text_of_the_preview_is_copied() {
     ui.press("jjjj");
     let copied = ui.press("Y");
     let text = copied_text(&copied);
-    has(&text, "Use JWT with refresh token rotation.");
+    has(text, "Use JWT with refresh token rotation.");
     assert!(!text.contains("description:"), "without the header: {text}");
 }
 
