@@ -8,6 +8,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {
+    // move
     Up,
     Down,
     PageUp,
@@ -18,29 +19,27 @@ pub(crate) enum Action {
     Bottom,
     Left,
     Right,
-    Open,
-    Back,
     NextPane,
     GoBack,
-    FoldAll,
-    UnfoldAll,
+    When,
+    NextWeek,
+    PreviousWeek,
+    NextHunk,
+    PreviousHunk,
+    NextTurn,
+    PreviousTurn,
+    ScrollDown,
+    ScrollUp,
+    // find and open
+    Open,
     Filter,
-    Sort,
-    ToggleSource,
-    TogglePreview,
     NextLink,
     PreviousLink,
-    Agent,
-    NextAgent,
-    PreviousAgent,
-    OneList,
-    Mark,
-    MarkRange,
-    MarkDown,
-    MarkUp,
-    MarkInvert,
-    MarkNone,
-    Zoom,
+    Subagent,
+    Find,
+    NextMatch,
+    PreviousMatch,
+    // change
     Edit,
     EditOutside,
     Save,
@@ -59,52 +58,59 @@ pub(crate) enum Action {
     History,
     UndoThis,
     Restore,
-    AllChanges,
     Review,
     Curate,
     Fix,
     Waive,
     Pin,
-    ShowWaived,
-    Timeline,
     Promote,
-    When,
-    NextWeek,
-    PreviousWeek,
     Accept,
     AcceptSession,
     Revert,
     RevertSession,
     Note,
-    NextHunk,
-    PreviousHunk,
-    Why,
-    Confirm,
-    KeepLinks,
     TakeMine,
     TakeTheirs,
     TakeBoth,
     TakeNeither,
+    ListInIndex,
+    // mark and copy
+    Mark,
+    MarkRange,
+    MarkDown,
+    MarkUp,
+    MarkInvert,
+    MarkNone,
     Copy,
     CopyText,
     Resume,
     CopyResume,
     Keep,
-    Subagent,
-    Find,
-    NextMatch,
-    PreviousMatch,
-    NextTurn,
-    PreviousTurn,
+    // show
+    FoldAll,
+    UnfoldAll,
+    Sort,
+    ToggleSource,
+    TogglePreview,
+    Agent,
+    NextAgent,
+    PreviousAgent,
+    OneList,
+    Zoom,
+    AllChanges,
+    ShowWaived,
+    Timeline,
+    Why,
+    Confirm,
+    KeepLinks,
     Tools,
     Thinking,
     Injected,
-    ScrollDown,
-    ScrollUp,
     Reload,
     Repaint,
     Scope,
-    ListInIndex,
+    // program
+    Back,
     Demo,
     Palette,
     Help,
@@ -174,87 +180,15 @@ impl Action {
         }
     }
 
-    /// The heading below which the help lists the action.
+    /// The heading below which the help lists the action. The variants stand in this order.
     pub(crate) fn group(self) -> &'static str {
         match self {
-            Self::Up
-            | Self::Down
-            | Self::PageUp
-            | Self::PageDown
-            | Self::HalfUp
-            | Self::HalfDown
-            | Self::Top
-            | Self::Bottom
-            | Self::Left
-            | Self::Right
-            | Self::NextPane
-            | Self::GoBack
-            | Self::NextTurn
-            | Self::PreviousTurn
-            | Self::NextHunk
-            | Self::PreviousHunk
-            | Self::NextWeek
-            | Self::PreviousWeek
-            | Self::When
-            | Self::ScrollDown
-            | Self::ScrollUp => "move",
-            Self::Find
-            | Self::Filter
-            | Self::NextMatch
-            | Self::PreviousMatch
-            | Self::Open
-            | Self::NextLink
-            | Self::PreviousLink
-            | Self::Subagent => "find and open",
-            Self::Edit
-            | Self::EditOutside
-            | Self::Save
-            | Self::New
-            | Self::Rename
-            | Self::Duplicate
-            | Self::Merge
-            | Self::Generalize
-            | Self::Move
-            | Self::Rehome
-            | Self::Share
-            | Self::Delete
-            | Self::Discard
-            | Self::Undo
-            | Self::Redo
-            | Self::History
-            | Self::UndoThis
-            | Self::Restore
-            | Self::Review
-            | Self::Curate
-            | Self::Fix
-            | Self::Waive
-            | Self::Pin
-            | Self::Accept
-            | Self::AcceptSession
-            | Self::Revert
-            | Self::RevertSession
-            | Self::Note
-            | Self::Promote
-            | Self::TakeMine
-            | Self::TakeTheirs
-            | Self::TakeBoth
-            | Self::TakeNeither
-            | Self::ListInIndex => "change",
-            Self::Mark
-            | Self::MarkRange
-            | Self::MarkDown
-            | Self::MarkUp
-            | Self::MarkInvert
-            | Self::MarkNone
-            | Self::Copy
-            | Self::CopyText
-            | Self::Resume
-            | Self::CopyResume
-            | Self::Keep => "mark and copy",
-            Self::Back | Self::Palette | Self::Help | Self::Suspend | Self::Quit | Self::Demo => {
-                "program"
-            }
-            _ => "show",
+            action if action <= Self::ScrollUp => "move",
+            action if action <= Self::PreviousMatch => "find and open",
+            action if action <= Self::ListInIndex => "change",
+            action if action <= Self::Keep => "mark and copy",
+            action if action <= Self::Scope => "show",
+            _ => "program",
         }
     }
 }

@@ -78,7 +78,6 @@ pub(crate) struct App {
     toast: Option<(u64, Toast)>,
     /// Whether the last frame could not be drawn.
     is_broken: bool,
-    /// How many toasts there were so far.
     toasts: u64,
     /// The number of the newest plan request.
     generation: u64,
@@ -88,7 +87,6 @@ pub(crate) struct App {
 const MOST_KEPT: usize = 100;
 
 impl App {
-    /// Creates an app with an empty library.
     pub(crate) fn new(theme: Theme, keymap: Keymap, user: UserContext) -> Self {
         Self {
             theme,
@@ -477,7 +475,6 @@ impl App {
         }
     }
 
-    /// Sets the size of the screen.
     pub(crate) fn resize(&mut self, size: Size) {
         let whole = Rect::new(0, 0, size.width, size.height);
         self.divide(whole);

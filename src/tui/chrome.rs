@@ -30,7 +30,6 @@ impl KeyFocus {
     }
 }
 
-/// Returns the border of a pane.
 pub(crate) fn bordered(theme: &Theme, keys: KeyFocus) -> Block<'static> {
     let role = match keys {
         KeyFocus::Here => Role::BorderFocused,
@@ -66,7 +65,6 @@ pub(crate) struct Dialog {
     /// The text at the right end of the border.
     right: Option<Line<'static>>,
     hints: Vec<Hint>,
-    /// Whether a click outside closes it.
     pub(crate) is_closed_outside: bool,
 }
 
@@ -87,7 +85,6 @@ impl Dialog {
         }
     }
 
-    /// Lets a click outside close it.
     pub(crate) fn closed_outside(mut self) -> Self {
         self.is_closed_outside = true;
         self
@@ -307,7 +304,6 @@ impl Hint {
         hints.iter().map(Self::width).sum()
     }
 
-    /// The width with the blanks behind it.
     pub(crate) fn width(&self) -> usize {
         cells::width(&self.key) + 1 + cells::width(&self.word) + HINT_GAP
     }

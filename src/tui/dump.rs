@@ -9,7 +9,6 @@ use unicode_width::UnicodeWidthStr;
 
 use super::theme::{Role, Theme};
 
-/// Returns the buffer that `widget` draws in `width` × `height` cells.
 pub(crate) fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -17,7 +16,6 @@ pub(crate) fn draw(widget: impl Widget, width: u16, height: u16) -> Buffer {
     buffer
 }
 
-/// Returns the text of a buffer, without styles.
 pub(crate) fn text(buffer: &Buffer) -> String {
     rows(buffer)
         .map(|row| {
@@ -40,7 +38,6 @@ pub(crate) fn styled(buffer: &Buffer, theme: &Theme) -> String {
         .collect()
 }
 
-/// Returns lines of styled text in the same form.
 pub(crate) fn styled_lines(lines: &[Line<'_>], theme: &Theme) -> String {
     lines
         .iter()

@@ -151,7 +151,6 @@ pub(crate) enum UnsavedJob {
     Offer,
 }
 
-/// Work on the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LogsJob {
     /// Look for logs, including those in these stores.
@@ -196,7 +195,6 @@ pub(crate) struct WhyJob {
     pub(crate) path: String,
 }
 
-/// Work on the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TimelineJob {
     /// Send the nodes, and again whenever they change.
@@ -211,7 +209,6 @@ pub(crate) enum TimelineJob {
     Expand(Vec<String>),
 }
 
-/// Uses of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TerminalJob {
     /// Copy a text to the clipboard.
@@ -247,13 +244,16 @@ pub(crate) enum Requester {
 /// A text that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
-    /// A file of a store.
-    File { store: StoreId, path: String },
+    File {
+        store: StoreId,
+        path: String,
+    },
     /// The context that a store's agent loads at its start.
-    Context { store: StoreId },
+    Context {
+        store: StoreId,
+    },
 }
 
-/// A request for a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Request {
     /// A change to one store.
@@ -319,7 +319,6 @@ pub(crate) struct NewMemory {
     pub(crate) about: String,
     /// The lessons that it is derived from; none for a memory of its own.
     pub(crate) lessons: Vec<String>,
-    /// The text, if there is one already.
     pub(crate) text: Option<String>,
 }
 

@@ -95,8 +95,10 @@ pub(crate) enum Event {
         result: Result<Option<Record>, Error>,
     },
     /// A change waits for a lock that `holder` has.
-    Waiting { holder: String, seconds: u64 },
-    /// The wait for a lock is over.
+    Waiting {
+        holder: String,
+        seconds: u64,
+    },
     WaitingOver,
     /// The recorded changes, newest first.
     HistoryLoaded(Vec<Record>),
@@ -124,7 +126,10 @@ pub(crate) enum Event {
         result: Result<ExplainedText, Error>,
     },
     /// A request to show a message of an open log.
-    ShowMessage { log: LogFile, line: u64 },
+    ShowMessage {
+        log: LogFile,
+        line: u64,
+    },
     /// A decision about what waits for review was carried out for so many files, or failed.
     Reviewed {
         job: ReviewJob,
@@ -133,7 +138,10 @@ pub(crate) enum Event {
     /// How the memories were used was counted.
     Counted(Arc<Ledger>),
     /// A check of the memories made progress.
-    Curated { generation: u64, step: CurateStep },
+    Curated {
+        generation: u64,
+        step: CurateStep,
+    },
     /// Findings were waived, or waivers were taken back, or that failed.
     Waived {
         job: WaiveJob,
@@ -174,7 +182,10 @@ pub(crate) enum Event {
         trouble: Option<String>,
     },
     /// A text was copied to the clipboard through a program or the terminal.
-    Copied { text: String, by: String },
+    Copied {
+        text: String,
+        by: String,
+    },
     /// No program could copy a text.
     NotCopied(String),
     /// The agent that went on with a session has ended.
@@ -203,10 +214,11 @@ pub(crate) enum Event {
         words: MarkedWords,
     },
     /// The timeline was made, or has changed; `left` logs are still to be summarized.
-    TimelineMade { outline: Arc<Outline>, left: usize },
-    /// The node of a session.
+    TimelineMade {
+        outline: Arc<Outline>,
+        left: usize,
+    },
     SessionSummarized(Arc<Node>),
-    /// The lines of a grip.
     GripExpanded(Arc<GripText>),
     /// A memory is proposed for lines of logs, or they cannot be read.
     Proposed(Result<Box<Proposal>, Error>),
@@ -220,16 +232,19 @@ pub(crate) enum Event {
     Abandoned(Vec<Unsaved>),
     /// An error that no other event reports.
     Failed(String),
-    /// A thread panicked.
     Panicked(PanicReport),
-    /// The visible toast has expired.
     ToastExpired,
     /// The process is to be suspended.
     Stopped,
-    /// The process was resumed.
     Resumed,
     /// The process is to end.
     Terminated,
+}
+
+impl Event {
+    pub(crate) fn unwatched(error: &Error) -> Self {
+        Self::Failed(format!("changes outside are not seen: {error}"))
+    }
 }
 
 /// Sends events to the loop.
@@ -248,9 +263,17 @@ impl EventSender {
         drop(self.0.send(event));
     }
 
-    /// Reports an error.
     pub(crate) fn fail(&self, error: &Error) {
         self.send(Event::Failed(error.to_string()));
+    }
+
+    /// Reports the directories that cannot be watched, once.
+    pub(crate) fn tell_unwatched(&self, errors: &[Error], known: &mut Vec<String>) {
+        let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        if let Some(first) = errors.first().filter(|_| *known != failures) {
+            self.send(Event::unwatched(first));
+        }
+        *known = failures;
     }
 }
 
@@ -270,7 +293,6 @@ pub(crate) enum CurateStep {
 /// What waits for review in each store; stores without anything are left out.
 pub(crate) type ReviewCounts = BTreeMap<StoreId, WaitingFiles>;
 
-/// The files of a store that wait for review.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct WaitingFiles {
     /// How many there are, proposed ones included.
@@ -321,7 +343,6 @@ pub(crate) struct LeftText {
     pub(crate) kind: SaveKind,
 }
 
-/// Which paths changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changes {
     At(Vec<PathBuf>),
@@ -329,12 +350,10 @@ pub(crate) enum Changes {
     Anywhere,
 }
 
-/// The text of a memory that is not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NewMemoryText {
     pub(crate) store: StoreId,
     pub(crate) path: String,
     pub(crate) text: String,
-    /// The lessons that it is derived from.
     pub(crate) lessons: Vec<String>,
 }

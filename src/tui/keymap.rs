@@ -217,7 +217,6 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// The keys as text, separated by blanks.
     pub(crate) fn keys(&self) -> String {
         let keys: Vec<String> = self.on.iter().map(Chord::to_string).collect();
         keys.join(" ")
@@ -264,7 +263,6 @@ pub fn check(path: impl AsRef<Path>, text: &str) -> Vec<Warning> {
 type Tables = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<toml::Value>>>>;
 
 impl Keymap {
-    /// Returns the default keymap.
     pub(crate) fn new() -> Self {
         let mut keymap = Self {
             rows: BTreeMap::new(),

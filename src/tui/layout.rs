@@ -65,24 +65,18 @@ pub(crate) enum Focus {
 /// The parts of the screen. A hidden part has an empty area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Areas {
-    /// The whole screen.
     pub(crate) whole: Rect,
-    /// The title line at the top.
     pub(crate) title: Rect,
     /// Everything between the title line and the status line.
     pub(crate) body: Rect,
-    /// The tree with its border.
     pub(crate) tree: Rect,
-    /// The preview with its border.
     pub(crate) preview: Rect,
-    /// The status line at the bottom.
     pub(crate) status: Rect,
     /// Whether one pane has the whole screen.
     pub(crate) is_zoomed: bool,
 }
 
 impl Areas {
-    /// Computes the areas of a screen.
     pub(crate) fn of(whole: Rect, arrangement: Arrangement) -> Self {
         let [title, body, status] = Layout::vertical([
             Constraint::Length(1),

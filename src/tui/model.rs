@@ -26,7 +26,6 @@ pub(crate) struct UserContext {
     /// A short name for the current scope, displayed in the title line.
     pub(crate) title: String,
     pub(crate) zone: TimeZone,
-    /// The key bindings of the editor.
     pub(crate) editor_keys: EditorKeys,
     /// Which stores and logs are shown; `None` if the caller listed the stores.
     pub(crate) scope: Option<DiscoveryScope>,
@@ -80,7 +79,6 @@ impl MergeTask {
     }
 }
 
-/// The results of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FindResults {
     pub(crate) rows: Vec<HitRow>,

@@ -15,19 +15,11 @@ pub(crate) mod review;
 use ratatui::layout::Rect;
 
 use super::action::Action;
+use super::widget::list::Move;
 
 /// The lines by which an action scrolls a text in a dialog; `None` for any other action.
 fn scrolled_lines(action: Action, area: Rect) -> Option<isize> {
-    let page = isize::try_from(area.height.saturating_sub(3)).unwrap_or(1);
-    Some(match action {
-        Action::Up => -1,
-        Action::Down => 1,
-        Action::PageUp => -page,
-        Action::PageDown => page,
-        Action::Top => isize::MIN,
-        Action::Bottom => isize::MAX,
-        _ => return None,
-    })
+    Some(Move::of(action)?.lines(area.height.saturating_sub(3)))
 }
 
 /// Scrolls a text of so many lines in a dialog, at most to its last screen.

@@ -21,9 +21,10 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use self::browse::tree::Key;
 use super::action::Action;
 use super::chrome::Dialog;
-use super::effect::{Effect, Request, UndoDirection, WriteJob};
+use super::effect::{Effect, LibraryJob, Request, UndoDirection, WriteJob};
 use super::event::Event;
 use super::keymap::KeyContext;
 use super::layout::Arrangement;
@@ -31,6 +32,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::model::PaneContext;
+use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::WHEEL;
@@ -90,6 +92,40 @@ impl Toast {
     }
 }
 
+/// Opens a pane on top.
+pub(crate) fn push(pane: impl Pane + 'static) -> Vec<Step> {
+    vec![Step::Push(Box::new(pane))]
+}
+
+/// Plans a change and shows it for review.
+pub(crate) fn plan(request: Request) -> Vec<Step> {
+    vec![Step::Plan(Box::new(request))]
+}
+
+pub(crate) fn perform(effect: Effect) -> Vec<Step> {
+    vec![Step::Effect(effect)]
+}
+
+/// Goes to an entry in the tree and to a line of its file, and runs an action on it, if one is given.
+fn reveal(key: Key, line: Option<usize>, then: Option<Action>) -> Step {
+    Step::Broadcast(Box::new(Event::Reveal { key, line, then }))
+}
+
+/// Reads a memory in the tree; leaving it comes back to the pane.
+fn read_in_tree(key: Key, line: Option<usize>, words: MarkedWords) -> [Step; 2] {
+    let opened = Event::OpenFound { key, line, words };
+    [Step::Park, Step::Broadcast(Box::new(opened))]
+}
+
+/// Edits a file that is no memory, such as an index, from a line on, counted from 1.
+fn edit_file(store: &StoreId, path: &str, line: Option<usize>) -> Vec<Step> {
+    perform(Effect::Library(LibraryJob::Fetch {
+        store: store.clone(),
+        path: path.to_owned(),
+        line: line.map_or(0, |line| line.saturating_sub(1)),
+    }))
+}
+
 /// Shows a message.
 pub(crate) fn say(text: impl Into<String>) -> Vec<Step> {
     vec![Step::Toast(Toast::done(text))]
@@ -113,7 +149,7 @@ pub(crate) fn can_merge(store: &StoreId) -> bool {
 /// Takes the last change back, or makes it again.
 pub(crate) fn latest(which: UndoDirection) -> Vec<Step> {
     let request = Box::new(Request::Latest(which));
-    vec![Step::Effect(Effect::Write(WriteJob::Do(request)))]
+    perform(Effect::Write(WriteJob::Do(request)))
 }
 
 /// A pane or dialog: handles keys and draws itself.
@@ -170,7 +206,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         self.type_key(key, cx)
     }
 
-    /// Handles a pasted text.
     fn paste(&mut self, text: &str, cx: &PaneContext<'_>) -> Vec<Step> {
         match self.input().map(|input| input.paste(text)) {
             Some(outcome) => self.typed(outcome, cx),
@@ -178,17 +213,20 @@ pub(crate) trait Pane: std::fmt::Debug {
         }
     }
 
-    /// Handles a click on a cell.
     fn click(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Handles the wheel over a cell, which scrolls by so many lines.
-    fn wheel(&mut self, _at: Position, _lines: isize, _cx: &PaneContext<'_>) -> Vec<Step> {
+    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll_by(lines, cx)
+    }
+
+    /// Scrolls its text by so many lines, at most to an end.
+    fn scroll_by(&mut self, _lines: isize, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Handles a mouse event.
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {
@@ -219,13 +257,14 @@ pub(crate) trait Pane: std::fmt::Debug {
         Vec::new()
     }
 
-    /// Handles an event.
     fn on_event(&mut self, _event: &Event, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
     /// Adapts to the areas after they have changed.
-    fn resize(&mut self, _cx: &PaneContext<'_>) {}
+    fn resize(&mut self, cx: &PaneContext<'_>) {
+        self.scroll_by(0, cx);
+    }
 
     /// The arrangement that the pane needs; `None` if it does not matter.
     fn arrangement(&self) -> Option<Arrangement> {
@@ -242,7 +281,6 @@ pub(crate) trait Pane: std::fmt::Debug {
         None
     }
 
-    /// The unsaved texts of the pane.
     fn unsaved(&self) -> Vec<Unsaved> {
         Vec::new()
     }

@@ -8,12 +8,10 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use super::Clock;
 use crate::core::disk::fault::FaultLog;
 
-/// The description of a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PanicReport {
     /// The name of the thread.
     pub(crate) thread: String,
-    /// The panic message.
     message: String,
     /// The file and line of the source.
     place: String,
@@ -41,7 +39,6 @@ impl PanicReport {
 
 #[cfg(test)]
 impl PanicReport {
-    /// Creates a report of a panic in this thread.
     pub(crate) fn example(thread: &str) -> Self {
         Self {
             thread: thread.to_owned(),

@@ -72,7 +72,7 @@ pub(crate) struct WorkerContext<'a> {
 
 /// The handles of the workers, and flags shared with them.
 pub(crate) struct Workers {
-    library: WorkerThread<library::Message>,
+    library: WorkerThread<writer::LibraryMessage>,
     writer: WorkerThread<writer::Message>,
     unsaved: WorkerThread<UnsavedJob>,
     logs: WorkerThread<LogsJob>,
@@ -111,8 +111,8 @@ impl Workers {
         let summarizer = summarizer(&outside.catalog.timeline);
         let empty_timeline = Timeline::empty(&directory(&outside.catalog.cache), summarizer)
             .of_scope(outside.catalog.scope_name(), &outside.catalog.timeline.zone);
-        let model = (&*outside.catalog.timeline.model, &*outside.catalog.cache);
-        let meaning = Meaning::new(model, empty_timeline.clone());
+        let model = &outside.catalog.timeline.model;
+        let meaning = Meaning::new(model, &outside.catalog.cache, empty_timeline.clone());
         let watch = watch(events, Event::Changed);
         let curated_logs = outside.catalog.clone();
         let corpus_worker = CorpusWorker {
@@ -200,8 +200,8 @@ impl Workers {
             unsaved_store: UnsavedStore::open(outside.unsaved),
             events: events.clone(),
         };
-        let time = (outside.clock, outside.zone);
-        let mut search_worker = SearchWorker::new(events.clone(), time, Arc::clone(&newest));
+        let (clock, zone) = (outside.clock, outside.zone);
+        let mut search_worker = SearchWorker::new(events.clone(), clock, zone, Arc::clone(&newest));
         search_worker.meaning = Some(meaning);
         let transcript_worker = TranscriptWorker {
             events: events.clone(),
@@ -256,7 +256,7 @@ impl Workers {
     }
 
     pub(crate) fn read(&self, job: LibraryJob) {
-        self.library.send(library::Message::Job(job));
+        self.library.send(writer::LibraryMessage::Job(job));
     }
 
     pub(crate) fn read_transcript(&self, job: TranscriptJob) {
@@ -316,28 +316,15 @@ fn watch(events: &EventSender, event: fn(Changes) -> Event) -> Option<DirectoryW
         let event = match seen {
             WatchEvent::Changed(paths) => event(Changes::At(paths)),
             WatchEvent::Missed => event(Changes::Anywhere),
-            WatchEvent::Failed(error) => unwatched(&error),
+            WatchEvent::Failed(error) => Event::unwatched(&error),
         };
         told.send(event);
     });
     match started {
         Ok(watch) => Some(watch),
         Err(error) => {
-            events.send(unwatched(&error));
+            events.send(Event::unwatched(&error));
             None
         }
     }
-}
-
-/// Reports the directories that cannot be watched, once.
-fn tell_unwatched(errors: &[crate::core::Error], known: &mut Vec<String>, events: &EventSender) {
-    let failures: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    if let Some(first) = errors.first().filter(|_| *known != failures) {
-        events.send(unwatched(first));
-    }
-    *known = failures;
-}
-
-fn unwatched(error: &crate::core::Error) -> Event {
-    Event::Failed(format!("changes outside are not seen: {error}"))
 }

@@ -29,7 +29,7 @@ use crate::tui::overlay::recover::RecoverDialog;
 use crate::tui::overlay::review::ReviewDialog;
 use crate::tui::pane::browse::editable_text;
 use crate::tui::pane::editor::EditorPane;
-use crate::tui::pane::{Step, Toast, say, say_trouble};
+use crate::tui::pane::{Step, Toast, push, say, say_trouble};
 
 impl App {
     /// Handles an event after every pane has handled it; returns the steps to take.
@@ -55,7 +55,7 @@ impl App {
             }
             Event::Composed(result) => self.composed(result),
             Event::FormerHomes(homes) => choose_home(homes),
-            Event::Gathered(Ok(task)) => vec![Step::Push(Box::new(MergeDialog::of_memories(task)))],
+            Event::Gathered(Ok(task)) => push(MergeDialog::of_memories(task)),
             Event::Gathered(Err(error)) => say_trouble(error.to_string()),
             Event::Fetched {
                 store,
@@ -141,7 +141,7 @@ impl App {
                 notes.extend(change.index_sizes());
                 notes.extend(change.index_warning());
                 let dialog = ReviewDialog::new(request, change, notes);
-                vec![Step::Push(Box::new(dialog))]
+                push(dialog)
             }
             Err(Error::Conflict(conflict)) => match *request {
                 Request::Save(text) => on_conflict(text, *conflict),
@@ -257,7 +257,7 @@ impl App {
             SaveKind::Generalize(fresh.lessons)
         };
         let editor = EditorPane::open(text, 0, &self.pane_context()).saving(kind);
-        vec![Step::Push(Box::new(editor))]
+        push(editor)
     }
 
     /// Opens the form of a memory that is proposed for lines of logs.
@@ -283,7 +283,7 @@ impl App {
         match editable_text(snapshot, &document) {
             Ok(text) => {
                 let editor = EditorPane::open(text, line, &self.pane_context());
-                vec![Step::Push(Box::new(editor))]
+                push(editor)
             }
             Err(why) => vec![Step::Toast(why)],
         }
@@ -355,9 +355,7 @@ fn on_conflict(text: Unsaved, conflict: Conflict) -> Vec<Step> {
                 ))),
             ]
         }
-        None => vec![Step::Push(Box::new(MergeDialog::of_versions(
-            text, their_text,
-        )))],
+        None => push(MergeDialog::of_versions(text, their_text)),
     }
 }
 

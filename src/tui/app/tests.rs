@@ -30,7 +30,7 @@ use ratatui::layout::Size;
 use self::finding::Searcher;
 use super::App;
 use crate::core::change::history::History;
-use crate::core::change::{Author, ChangeContext, ChangeRequest, plan};
+use crate::core::change::{Author, Change, ChangeContext, ChangeRequest, plan};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::rehome::{FormerHome, Proof};
 use crate::core::log::read;
@@ -39,6 +39,7 @@ use crate::core::memory::library::Library;
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
 use crate::tui::effect::{
     Effect, LibraryJob, NewMemory, Request, Target, TerminalJob, TranscriptJob, UndoDirection,
     UnsavedJob, WriteJob,
@@ -67,6 +68,13 @@ struct TestApp {
 impl TestApp {
     fn new() -> Self {
         Self::sized(100, 28, Background::Dark)
+    }
+
+    /// The same, with the cursor on the memory "Auth Refactor".
+    fn at_auth() -> Self {
+        let mut ui = Self::new();
+        ui.press(AUTH);
+        ui
     }
 
     fn sized(width: u16, height: u16, background: Background) -> Self {
@@ -162,7 +170,7 @@ impl TestApp {
         left
     }
 
-    fn read(&self, target: &Target) -> crate::core::Result<Document> {
+    fn read(&self, target: &Target) -> Result<Document> {
         Ok(match target {
             Target::File { store, path } => {
                 let snapshot = self.library.store_by_id(store).expect("a store");
@@ -215,6 +223,12 @@ impl TestApp {
         left
     }
 
+    /// Presses keys whose effects are not asked for.
+    fn after(&mut self, keys: &str) -> &Self {
+        self.press(keys);
+        self
+    }
+
     /// Plans the request, as the library worker does.
     fn planned(&mut self, effects: &[Effect]) {
         let Some(Effect::Library(LibraryJob::Plan {
@@ -259,6 +273,17 @@ impl TestApp {
         assert_eq!(self.tell(event), []);
     }
 
+    /// Answers the only effect, a request for a plan.
+    fn answer_plan(&mut self, effects: &[Effect], result: Result<Change>) -> Vec<Effect> {
+        let (generation, request) = plan_of(effects);
+        self.tell(Event::Planned {
+            generation,
+            request,
+            result,
+            notes: Vec::new(),
+        })
+    }
+
     fn id(&self, name: &str) -> StoreId {
         let snapshot = self.library.store(name).expect("a store");
         snapshot.store.id().clone()
@@ -266,6 +291,13 @@ impl TestApp {
 
     fn place(&self) -> KeyContext {
         self.app.panes.last().expect("a pane").key_context()
+    }
+
+    /// Asserts that the keys are those of this context.
+    #[track_caller]
+    fn is_in(&self, context: KeyContext) -> &Self {
+        assert_eq!(self.place(), context, "{}", self.text());
+        self
     }
 
     fn buffer(&self) -> ratatui::buffer::Buffer {
@@ -286,20 +318,22 @@ impl TestApp {
 
     /// Asserts that all of these texts are on the screen.
     #[track_caller]
-    fn shows<const N: usize>(&self, texts: [&str; N]) {
+    fn shows<const N: usize>(&self, texts: [&str; N]) -> &Self {
         let all = self.text();
         for text in texts {
             assert!(all.contains(text), "no {text} in\n{all}");
         }
+        self
     }
 
     /// Asserts that none of these texts is on the screen.
     #[track_caller]
-    fn lacks<const N: usize>(&self, texts: [&str; N]) {
+    fn lacks<const N: usize>(&self, texts: [&str; N]) -> &Self {
         let all = self.text();
         for text in texts {
             assert!(!all.contains(text), "{text} in\n{all}");
         }
+        self
     }
 
     /// The row of the cursor, of a list without what is beside it.
@@ -331,15 +365,24 @@ impl TestApp {
 
     /// Asserts that the title line has this text.
     #[track_caller]
-    fn titled(&self, text: &str) {
+    fn titled(&self, text: &str) -> &Self {
         let title = self.title();
         assert!(title.contains(text), "no {text} in {title}");
+        self
     }
 
     /// Asserts that the row of the cursor has this text.
     #[track_caller]
-    fn is_at(&self, text: &str) {
+    fn is_at(&self, text: &str) -> &Self {
         assert!(self.here().contains(text), "not at {text}\n{}", self.text());
+        self
+    }
+
+    /// Asserts that the first row with a text has another one, too.
+    #[track_caller]
+    fn row_has(&self, text: &str, other: &str) -> &Self {
+        assert!(self.row(text).contains(other), "{}", self.text());
+        self
     }
 
     fn row(&self, text: &str) -> String {
@@ -350,7 +393,6 @@ impl TestApp {
     }
 }
 
-/// The plan that is asked for.
 #[track_caller]
 fn plan_of(effects: &[Effect]) -> (u64, Box<Request>) {
     match effects {
@@ -364,13 +406,46 @@ fn plan_of(effects: &[Effect]) -> (u64, Box<Request>) {
     }
 }
 
-/// The text that is to be kept.
+/// The request whose plan is asked for.
+#[track_caller]
+fn requested(effects: &[Effect]) -> Request {
+    *plan_of(effects).1
+}
+
 #[track_caller]
 fn kept_text(effects: &[Effect]) -> &Unsaved {
     match effects {
         [Effect::Unsaved(UnsavedJob::Keep(text))] => text,
         other => panic!("{other:?}"),
     }
+}
+
+#[track_caller]
+fn copied_text(effects: &[Effect]) -> &str {
+    match effects {
+        [Effect::Terminal(TerminalJob::Copy(text))] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The text that goes to another editor.
+#[track_caller]
+fn outside(effects: &[Effect]) -> &Unsaved {
+    match effects {
+        [Effect::Terminal(TerminalJob::EditOutside(text))] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn is_forgotten(effects: &[Effect]) {
+    let is_it = matches!(effects, [Effect::Unsaved(UnsavedJob::Forget(_))]);
+    assert!(is_it, "{effects:?}");
+}
+
+#[track_caller]
+fn has(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part} in {text}");
 }
 
 fn copying(text: &str) -> Effect {
@@ -400,49 +475,37 @@ fn the_tree_and_the_preview() {
     assert_eq!(ui.press(AUTH), []);
     ui.is_at("Auth Refactor");
     ui.shows(["Backend auth migration status", "updated 2026-02-11"]);
-    ui.press("v");
-    ui.shows(["description: Backend"]);
-    ui.press("v h");
-    ui.is_at("Project");
-    ui.press("h");
-    ui.lacks(["Release Process   "]);
+    ui.after("v").shows(["description: Backend"]);
+    ui.after("v h").is_at("Project");
+    ui.after("h").lacks(["Release Process   "]);
 }
 
 #[test]
 fn a_link_is_followed_and_the_way_back_is_kept() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("<tab> ] <cr>");
-    ui.is_at("Release Process");
-    assert_eq!(ui.place(), KeyContext::Preview);
-    ui.press("<bs>");
-    ui.is_at("Auth Refactor");
-    ui.press("] ] <cr>");
-    ui.is_at("User Preferences");
+    let mut ui = TestApp::at_auth();
+    ui.after("<tab> ] <cr>").is_at("Release Process");
+    ui.is_in(KeyContext::Preview);
+    ui.after("<bs>").is_at("Auth Refactor");
+    ui.after("] ] <cr>").is_at("User Preferences");
 }
 
 #[test]
 fn a_filter_narrows_and_escape_widens_again() {
     let mut ui = TestApp::new();
-    ui.press("f release");
-    ui.shows(["Release Process"]);
+    ui.after("f release").shows(["Release Process"]);
     ui.lacks(["session"]);
-    ui.press("<cr> G");
-    ui.is_at("Release Process");
-    ui.press("<esc>");
-    ui.shows(["User Preferences"]);
-    assert!(ui.row("▌").contains("Release Process"), "the cursor stays");
+    ui.after("<cr> G").is_at("Release Process");
+    ui.after("<esc>").shows(["User Preferences"]);
+    ui.row_has("▌", "Release Process"); // the cursor stays
 }
 
 #[test]
 fn the_selection_survives_a_refresh() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     fs::remove_file(ui.path("user_prefs.md")).expect("removes");
     fs::write(ui.path("aaa.md"), "---\nname: Aaa\ntype: user\n---\n").expect("writes");
     ui.refresh(&[ui.path("aaa.md"), ui.path("user_prefs.md")]);
-    ui.shows(["Aaa"]);
-    ui.is_at("Auth Refactor");
+    ui.shows(["Aaa"]).is_at("Auth Refactor");
 }
 
 #[test]
@@ -462,16 +525,14 @@ fn every_action_gives_its_effect() {
             vec![Effect::Terminal(TerminalJob::Leave(Exit::Done))],
         ),
     ] {
-        let mut ui = TestApp::new();
-        ui.press(AUTH);
+        let mut ui = TestApp::at_auth();
         assert_eq!(ui.press(pressed), expected, "{pressed}");
     }
 }
 
 #[test]
 fn delete_is_planned_shown_and_then_made() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let effects = ui.press("<space> <space> d");
     let paths = vec!["auth.md".to_owned(), "release.md".to_owned()];
     let request = Request::Delete(vec![(ui.id("claude"), paths)]);
@@ -483,14 +544,14 @@ fn delete_is_planned_shown_and_then_made() {
         })]
     );
     ui.planned(&effects);
-    assert_eq!(ui.place(), KeyContext::Deleting);
+    ui.is_in(KeyContext::Deleting);
     ui.shows(["delete 2 memories", "MEMORY.md", "will lead nowhere"]);
     assert_eq!(ui.press("<esc>"), []);
     let effects = ui.press("d");
     ui.planned(&effects);
     assert_eq!(ui.press("<cr>"), [], "Enter unfolds, as in the tree");
     ui.shows(["Tag, build, publish."]);
-    assert!(ui.row("y delete 2 memories").contains("Enter unfold"));
+    ui.row_has("y delete 2 memories", "Enter unfold");
     let effects = ui.press("y");
     assert!(
         matches!(effects.as_slice(), [Effect::Write(WriteJob::Commit { request: made, .. })] if **made == request)
@@ -499,40 +560,33 @@ fn delete_is_planned_shown_and_then_made() {
 
 #[test]
 fn rename_new_move_and_duplicate_ask_first() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("r");
     let effects = ui.press("<c-u>token.md <cr>");
     let change_request = ChangeRequest::Rename {
         from: "auth.md".to_owned(),
         to: "token.md".to_owned(),
     };
-    let (_, request) = plan_of(&effects);
-    assert!(
-        matches!(&*request, Request::Change { change_request: asked, .. } if *asked == change_request)
-    );
+    let store = ui.id("claude");
+    let renaming = Request::Change {
+        store,
+        change_request,
+    };
+    assert_eq!(requested(&effects), renaming);
     // It stays open until the request is planned, and shows why it was refused.
-    ui.tell(Event::Planned {
-        generation: 1,
-        request: request.clone(),
-        result: Err(crate::core::Error::refused("token.md", "it is taken")),
-        notes: Vec::new(),
-    });
-    assert_eq!(ui.place(), KeyContext::Prompt);
-    ui.shows(["it is taken"]);
+    ui.answer_plan(&effects, Err(Error::refused("token.md", "it is taken")));
+    ui.is_in(KeyContext::Prompt).shows(["it is taken"]);
     ui.press("<esc>");
     assert_eq!(ui.press("D<c-u>release.md<cr>"), []);
     ui.shows(["of that name already"]);
     ui.press("<esc>");
-    let effects = ui.press("D<cr>");
+    let request = requested(&ui.press("D<cr>"));
     assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Save(text) if text.path == "auth_refactor_2.md" && text.base.is_none() && text.text.contains("name: Auth Refactor 2\n")))
+        matches!(&request, Request::Save(text) if text.path == "auth_refactor_2.md" && text.base.is_none() && text.text.contains("name: Auth Refactor 2\n"))
     );
     ui.press("<esc>");
-    let effects = ui.press("M<cr>");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if matches!(&**request, Request::Move { to, .. } if *to == ui.id("session")))
-    );
+    let request = requested(&ui.press("M<cr>"));
+    assert!(matches!(&request, Request::Move { to, .. } if *to == ui.id("session")));
     let effects = ui.press("n Tokens <cr>");
     let new = NewMemory {
         store: ui.id("claude"),
@@ -562,21 +616,17 @@ fn memories_below_another_path_are_chosen_and_brought_here() {
     };
     ui.tell(Event::FormerHomes(Some(("/new/memory".into(), vec![home]))));
     ui.shows(["/work/before", "3 memories"]);
-    let effects = ui.press("<cr>");
-    let (_, request) = plan_of(&effects);
     let rehome = Request::Rehome {
         from: "/old/memory".into(),
         to: "/new/memory".into(),
     };
-    assert_eq!(*request, rehome);
+    assert_eq!(requested(&ui.press("<cr>")), rehome);
 }
 
 #[test]
 fn the_palette_finds_an_action_and_runs_it() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press(":");
-    assert_eq!(ui.place(), KeyContext::List);
+    let mut ui = TestApp::at_auth();
+    ui.after(":").is_in(KeyContext::List);
     ui.press("citation");
     let effects = ui.press("<cr>");
     assert_eq!(effects, [copying("claude:auth.md")]);
@@ -584,31 +634,10 @@ fn the_palette_finds_an_action_and_runs_it() {
 
 #[test]
 fn what_is_stale_is_dropped() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let first = ui.press("d");
     ui.press("d");
-    let (generation, request) = plan_of(&first);
-    ui.tell(Event::Planned {
-        generation,
-        request: request.clone(),
-        result: Err(crate::core::Error::not_found("x")),
-        notes: Vec::new(),
-    });
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.answer_plan(&first, Err(Error::not_found("x")));
+    ui.is_in(KeyContext::Tree);
     assert!(ui.app.toast().is_none());
-}
-
-#[test]
-fn small_screens_keep_their_grace() {
-    for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut ui = TestApp::sized(width, height, Background::Dark);
-        ui.text();
-        for pressed in [
-            "?", "<esc>", ":", "<esc>", "n", "<esc>", "H", "<esc>", "e", "<esc>", "i", "<esc>",
-        ] {
-            ui.press(pressed);
-            ui.text();
-        }
-    }
 }

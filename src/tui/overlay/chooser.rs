@@ -16,7 +16,7 @@ use crate::tui::effect::Request;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Pane, Step, say};
+use crate::tui::pane::{Pane, Step, push, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::{Cursor, Move, RowLook};
@@ -31,13 +31,11 @@ pub(crate) struct ChooserOption {
     pub(crate) step: Step,
 }
 
-/// The list to choose from.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     title: String,
     options: Vec<ChooserOption>,
     search: Option<Search>,
-    /// The listed options.
     listed: Vec<usize>,
     cursor: Cursor,
     width: u16,
@@ -165,7 +163,7 @@ pub(crate) fn choose_home(homes: Option<(PathBuf, Vec<FormerHome>)>) -> Vec<Step
     };
     let options = homes.into_iter().map(option).collect();
     let chooser = Chooser::new("bring the memories here of", options);
-    vec![Step::Push(Box::new(chooser))]
+    push(chooser)
 }
 
 impl Pane for Chooser {

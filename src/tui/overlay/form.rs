@@ -44,7 +44,6 @@ struct TargetStore {
     new: Option<String>,
 }
 
-/// The form and its current values.
 #[derive(Debug)]
 pub(crate) struct NewMemoryForm {
     targets: Vec<TargetStore>,

@@ -2,7 +2,7 @@
 //! searched.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{scroll_text, scrolled_lines};
@@ -67,7 +67,6 @@ struct HelpRow {
 }
 
 impl HelpDialog {
-    /// Creates the help of a place.
     pub(crate) fn new(keymap: &Keymap, context: KeyContext, editor: EditorKeys) -> Self {
         let mut groups = groups_of(keymap, context);
         let add_own_keys = |groups: &mut Vec<HelpGroup>| {
@@ -103,12 +102,6 @@ impl HelpDialog {
     fn area(cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
         centred(whole, 96, whole.height.saturating_sub(2))
-    }
-
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let count = self.fitted(cx).len();
-        scroll_text(&mut self.scroll, lines, count, Self::area(cx));
-        Vec::new()
     }
 
     /// The lines as wide as the dialog.
@@ -223,12 +216,10 @@ impl Pane for HelpDialog {
         Vec::new()
     }
 
-    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.scroll_by(lines, cx)
-    }
-
-    fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.scroll_by(0, cx);
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.fitted(cx).len();
+        scroll_text(&mut self.scroll, lines, count, Self::area(cx));
+        Vec::new()
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {

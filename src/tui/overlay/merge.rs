@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 
 use super::combine::Combining;
+use super::scrolled_lines;
 use crate::core::insight::review::{ConflictTexts, Item, Resolution};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
@@ -57,7 +58,6 @@ impl MergeDialog {
         }
     }
 
-    /// Creates a merge of both texts of a conflict.
     pub(crate) fn of_conflict(store: StoreId, item: Item, texts: Arc<ConflictTexts>) -> Self {
         Self {
             widget: Merge::new(&texts.base, &texts.ours, &texts.theirs),
@@ -122,12 +122,6 @@ impl MergeDialog {
         }
     }
 
-    fn scroll(&mut self, by: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let size = self.inner(cx);
-        self.widget.scroll(by, size);
-        Vec::new()
-    }
-
     /// The area, with the border: as high as the texts, if there is room.
     fn area(&self, cx: &PaneContext<'_>) -> Rect {
         let whole = cx.areas.whole;
@@ -160,10 +154,11 @@ impl Pane for MergeDialog {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let page = isize::try_from(self.inner(cx).1.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
-            Action::PageDown => return Some(self.scroll(page, cx)),
-            Action::PageUp => return Some(self.scroll(-page, cx)),
+            Action::PageDown | Action::PageUp => {
+                let lines = scrolled_lines(action, self.area(cx));
+                return lines.map(|lines| self.scroll_by(lines, cx));
+            }
             Action::Open => return Some(self.confirm(cx)),
             Action::Back => return Some(vec![Step::Close]),
             Action::Down => self.widget.next(),
@@ -178,8 +173,10 @@ impl Pane for MergeDialog {
         Some(Vec::new())
     }
 
-    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.scroll(lines, cx)
+    fn scroll_by(&mut self, by: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let size = self.inner(cx);
+        self.widget.scroll(by, size);
+        Vec::new()
     }
 
     fn resize(&mut self, cx: &PaneContext<'_>) {
@@ -210,6 +207,6 @@ impl Pane for MergeDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let text = Dialog::inner(self.area(cx));
-        frame.render_widget(self.widget.view(cx.theme), text);
+        frame.render_widget(self.widget.view(cx.theme, text.width), text);
     }
 }

@@ -24,7 +24,6 @@ const LABEL: u16 = 6;
 /// The input of the words.
 #[derive(Debug)]
 pub(crate) struct NotePrompt {
-    /// What the words are about.
     about: String,
     purpose: NotePurpose,
     input: Input,
@@ -53,7 +52,6 @@ impl NotePrompt {
         }
     }
 
-    /// The title, and the labels of the two lines.
     fn labels(&self) -> (&'static str, [&'static str; 2]) {
         match self.purpose {
             NotePurpose::Review { .. } => ("note", ["file  ", "note  "]),

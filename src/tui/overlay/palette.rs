@@ -19,7 +19,6 @@ const OBVIOUS: [Action; 10] = [
     Action::Back,
 ];
 
-/// Returns the palette with the actions of `context`.
 pub(crate) fn palette(keymap: &Keymap, context: KeyContext) -> Chooser {
     let chooser = Chooser::new("do", options(keymap, context));
     chooser.with_width(72).with_search(rank)

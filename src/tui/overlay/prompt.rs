@@ -17,11 +17,10 @@ use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::{Pane, Step, say};
+use crate::tui::pane::{Pane, Step, plan, say};
 use crate::tui::theme::Role;
 use crate::tui::widget::input::{Input, InputOutcome};
 
-/// The width of the dialog.
 const WIDTH: u16 = 64;
 
 /// What the name is for.
@@ -31,7 +30,6 @@ pub(crate) enum Purpose {
     Duplicate,
 }
 
-/// The input of a name.
 #[derive(Debug)]
 pub(crate) struct NamePrompt {
     purpose: Purpose,
@@ -114,7 +112,7 @@ impl NamePrompt {
             },
         };
         self.asked = Some(request.clone());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     fn go_on(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -149,7 +147,7 @@ impl NamePrompt {
             }),
         };
         self.asked = Some(request.clone());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 }
 

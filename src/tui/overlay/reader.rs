@@ -1,7 +1,6 @@
 //! A dialog with a text to read, such as a file that tome does not edit.
 
 use ratatui::Frame;
-use ratatui::layout::Position;
 use ratatui::text::Line;
 
 use super::{scroll_text, scrolled_lines};
@@ -13,7 +12,6 @@ use crate::tui::layout::reading_area;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Pane, Step};
 
-/// A text with a title.
 #[derive(Debug)]
 pub(crate) struct TextDialog {
     title: String,
@@ -22,7 +20,6 @@ pub(crate) struct TextDialog {
 }
 
 impl TextDialog {
-    /// Creates a dialog with a text.
     pub(crate) fn text(title: String, text: &str) -> Self {
         let lines = text.lines().map(escape_line).collect();
         Self {
@@ -39,12 +36,6 @@ impl TextDialog {
             .iter()
             .flat_map(|line| cells::wrapped(line, width));
         lines.map(Line::from).collect()
-    }
-
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let count = self.lines(cx).len();
-        scroll_text(&mut self.scroll, lines, count, reading_area(cx.areas.whole));
-        Vec::new()
     }
 }
 
@@ -63,12 +54,10 @@ impl Pane for TextDialog {
         })
     }
 
-    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.scroll_by(lines, cx)
-    }
-
-    fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.scroll_by(0, cx);
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.lines(cx).len();
+        scroll_text(&mut self.scroll, lines, count, reading_area(cx.areas.whole));
+        Vec::new()
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {

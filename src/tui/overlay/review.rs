@@ -143,15 +143,6 @@ impl ReviewDialog {
         let rows = u16::try_from(lines.len() + noted).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
-
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let area = self.area(cx);
-        let width = area.width.saturating_sub(4);
-        let noted = u16::try_from(self.wrapped_notes(width).len()).unwrap_or(0);
-        let height = area.height.saturating_sub(2 + noted);
-        self.diff.scroll(lines, width, height);
-        Vec::new()
-    }
 }
 
 /// Returns the diff with all files unfolded, except deleted ones if there are several.
@@ -211,12 +202,13 @@ impl Pane for ReviewDialog {
         Vec::new()
     }
 
-    fn wheel(&mut self, _at: Position, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        self.scroll_by(lines, cx)
-    }
-
-    fn resize(&mut self, cx: &PaneContext<'_>) {
-        self.scroll_by(0, cx);
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let area = self.area(cx);
+        let width = area.width.saturating_sub(4);
+        let noted = u16::try_from(self.wrapped_notes(width).len()).unwrap_or(0);
+        let height = area.height.saturating_sub(2 + noted);
+        self.diff.scroll(lines, width, height);
+        Vec::new()
     }
 
     fn dialog(&self, cx: &PaneContext<'_>) -> Option<Dialog> {
@@ -235,7 +227,7 @@ impl Pane for ReviewDialog {
         let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
         let [diff, notes] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
-        frame.render_widget(self.diff.view(cx.theme), diff);
+        frame.render_widget(self.diff.view(cx.theme, diff.width), diff);
         let warn = cx.theme.style(Role::Warn);
         let noted = noted.into_iter();
         let noted = noted.map(|note| Line::from(Span::styled(note, warn)));

@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Pane, Step, Toast, say_trouble};
+use super::{Pane, Step, Toast, perform, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::index;
@@ -49,7 +49,6 @@ pub(crate) struct BrowsePane {
     preview_visibility: Visibility,
     preview: Preview,
     divider: Divider,
-    /// Whether the divider is being dragged.
     dragging: bool,
     /// The action to run once the text under the cursor is read.
     waiting: Option<Action>,
@@ -120,7 +119,7 @@ impl BrowsePane {
             line: self.line.take(),
         };
         let effect = self.preview.request(wanted);
-        vec![Step::Effect(effect)]
+        perform(effect)
     }
 
     /// Whether the preview shows the index of a store at a line that was found.
@@ -349,7 +348,7 @@ impl Pane for BrowsePane {
                 context,
                 at,
                 result: Ok(subject),
-            } => self.edit_piece((context, *at), subject, cx),
+            } => self.edit_piece(context, *at, subject, cx),
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use self::view::PieceText;
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say, say_trouble};
+use super::{Pane, Step, perform, push, say, say_trouble};
 use crate::core::insight::context::{AgentContext, KnownAgent, Piece};
 use crate::core::log::Agent;
 use crate::core::text::display::format_size;
@@ -28,7 +28,7 @@ use crate::tui::widget::filter::RowFilter;
 use crate::tui::widget::list::{List, Move, Row};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ContextRow {
+pub(super) struct ContextRow {
     /// The number of its piece.
     piece: usize,
     kind: RowKind,
@@ -38,7 +38,7 @@ struct ContextRow {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RowKind {
+pub(super) enum RowKind {
     Piece,
     /// How much of the agent's limit the piece uses.
     Limit,
@@ -109,7 +109,7 @@ impl ContextPane {
             is_aimed: agent.is_some(),
             ..Self::default()
         };
-        vec![Step::Push(Box::new(pane))]
+        push(pane)
     }
 
     fn agent(&self) -> Option<KnownAgent> {
@@ -177,7 +177,6 @@ impl ContextPane {
         }
     }
 
-    /// Shows the agent with this number.
     fn choose(&mut self, agent: usize) -> Vec<Step> {
         self.chosen = agent;
         (self.context, self.focus) = (None, Focus::Tree);
@@ -195,14 +194,14 @@ impl ContextPane {
             context: Arc::clone(context),
             at,
         };
-        vec![Step::Effect(Effect::Library(job))]
+        perform(Effect::Library(job))
     }
 
     /// Shows a piece that tome does not edit, and why.
     fn read_only(context: &AgentContext, piece: &Piece, why: &str) -> Vec<Step> {
         let name = context.name_of(&piece.path);
         let text = format!("Read only: {why}\n\n{}{}", piece.text, piece.rest);
-        vec![Step::Push(Box::new(TextDialog::text(name, &text)))]
+        push(TextDialog::text(name, &text))
     }
 
     fn back(&mut self) -> Vec<Step> {
@@ -217,29 +216,25 @@ impl ContextPane {
 }
 
 impl ListWithText for ContextPane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = ContextRow;
+
+    fn list(&mut self) -> &mut List<ContextRow> {
+        &mut self.list
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        Parts::of(cx).scroll(&mut self.scroll, lines, self.text.lines.len());
+    fn selected_other(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll = 0;
+        self.show(cx);
         Vec::new()
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.focus == Focus::Preview {
-            let rows = match to {
-                Move::Up => -1,
-                Move::Down => 1,
-                Move::First => isize::MIN,
-                _ => isize::MAX,
-            };
-            return self.scroll_by(rows, cx);
+            return self.scroll_by(to.lines(1), cx);
         }
         if self.list.step(to, Parts::of(cx).height()) {
-            self.scroll = 0;
+            return self.selected_other(cx);
         }
-        self.show(cx);
         Vec::new()
     }
 
@@ -251,9 +246,8 @@ impl ListWithText for ContextPane {
 
     fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
         self.list.select(row, Move::Up);
-        (self.focus, self.scroll) = (Focus::Tree, 0);
-        self.show(cx);
-        Vec::new()
+        self.focus = Focus::Tree;
+        self.selected_other(cx)
     }
 
     fn text_clicked(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
@@ -265,6 +259,11 @@ impl ListWithText for ContextPane {
 impl Pane for ContextPane {
     fn key_context(&self) -> KeyContext {
         self.filter.key_context(KeyContext::Context)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        Parts::of(cx).scroll(&mut self.scroll, lines, self.text.lines.len());
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

@@ -13,13 +13,12 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Position, Rect};
 
 use self::decide::names_another;
 use self::rows::{FindingRow, Findings, Group, Located, Shown};
 use self::visit::Visit;
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say, say_range, say_trouble};
+use super::{Pane, Step, push, say, say_range, say_trouble};
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
@@ -47,7 +46,6 @@ pub(crate) struct CuratePane {
     found: Vec<Located>,
     /// The stores that the newest check is about.
     stores: Vec<Arc<StoreSnapshot>>,
-    /// Whether the user has moved the cursor.
     is_moved: bool,
     /// The first visible line of the evidence.
     scroll: usize,
@@ -55,9 +53,8 @@ pub(crate) struct CuratePane {
 }
 
 impl CuratePane {
-    /// Opens the pane.
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self::default()))]
+        push(Self::default())
     }
 
     /// Starts a check of the current stores.
@@ -218,7 +215,6 @@ impl CuratePane {
         })
     }
 
-    /// The marked findings.
     fn marked(&self) -> Vec<&Located> {
         let marked = self.list.marked();
         let is_marked = |located: &&Located| marked.contains(&located.finding.id);
@@ -267,13 +263,14 @@ impl CuratePane {
 }
 
 impl ListWithText for CuratePane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = FindingRow;
+
+    fn list(&mut self) -> &mut List<FindingRow> {
+        &mut self.list
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let count = self.lines(cx).len();
-        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.scroll = 0;
         Vec::new()
     }
 
@@ -306,6 +303,12 @@ impl ListWithText for CuratePane {
 impl Pane for CuratePane {
     fn key_context(&self) -> KeyContext {
         self.shown.filter.key_context(KeyContext::Curate)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let count = self.lines(cx).len();
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

@@ -5,7 +5,7 @@
 
 mod check;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +15,10 @@ use ratatui::layout::Rect;
 
 use self::check::{Check, ContextMeter, check};
 use super::why::WhyPane;
-use super::{Pane, Step, Toast, say, say_trouble};
+use super::{Pane, Step, Toast, perform, plan, say, say_trouble};
 use crate::core::Error;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::context::AgentContext;
-use crate::core::memory::layout::Layout;
-use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::diff::counts;
 use crate::tui::action::Action;
@@ -41,7 +39,8 @@ use crate::tui::widget::editor::{
 /// The editor of one file. Only the widget holds the text.
 #[derive(Debug)]
 pub(crate) struct EditorPane {
-    file: EditedFile,
+    /// The file, and its content when it was opened; the text of this is empty.
+    file: Unsaved,
     widget: Widget,
     /// The revision of the widget's text that the fields below belong to.
     revision: u64,
@@ -68,15 +67,6 @@ enum Outside {
 
 /// What is said of a file that is gone.
 const GONE: &str = "the file is gone: saving creates it again";
-
-/// The file that is edited, and its content when it was opened.
-#[derive(Debug)]
-struct EditedFile {
-    root: PathBuf,
-    layout: Layout,
-    path: String,
-    base: Option<String>,
-}
 
 impl EditorPane {
     /// Opens a text with the cursor on `line`, counted from 0.
@@ -109,11 +99,12 @@ impl EditorPane {
         editor
     }
 
-    fn of(text: Unsaved, state: Option<EditorState>, cx: &PaneContext<'_>) -> Self {
+    fn of(mut text: Unsaved, state: Option<EditorState>, cx: &PaneContext<'_>) -> Self {
+        let opened = std::mem::take(&mut text.text);
         let language = Language::of(&text.path);
         let widget = match state {
             Some(state) => Widget::restore(state),
-            None => Widget::of(&text.text),
+            None => Widget::of(&opened),
         };
         let mut widget = widget
             .with_colours(cx.syntaxes.clone(), &language)
@@ -121,12 +112,7 @@ impl EditorPane {
         let area = text_area(cx);
         widget.resize(area.width, area.height);
         let mut editor = Self {
-            file: EditedFile {
-                root: text.root,
-                layout: text.layout,
-                path: text.path,
-                base: text.base,
-            },
+            file: text,
             revision: widget.revision(),
             widget,
             is_modified: false,
@@ -137,7 +123,7 @@ impl EditorPane {
             outside: None,
             merged: None,
         };
-        editor.look_at(&text.text);
+        editor.look_at(&opened);
         editor
     }
 
@@ -153,12 +139,9 @@ impl EditorPane {
     /// The text with its file, as it is kept and saved.
     fn to_unsaved(&self, time: i64) -> Unsaved {
         Unsaved {
-            root: self.file.root.clone(),
-            layout: self.file.layout,
-            path: self.file.path.clone(),
-            base: self.file.base.clone(),
             text: self.widget.text(),
             time,
+            ..self.file.clone()
         }
     }
 
@@ -208,7 +191,7 @@ impl EditorPane {
             // What vi deletes goes to its register alone: copying runs a program for each.
             EditorOutcome::Cut(_) if self.widget.mode_name().is_some() => Vec::new(),
             EditorOutcome::Copied(text) | EditorOutcome::Cut(text) => {
-                vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
+                perform(Effect::Terminal(TerminalJob::Copy(text)))
             }
             EditorOutcome::Save | EditorOutcome::SaveAndLeave => self.save(cx),
             EditorOutcome::Leave => self.leave(cx),
@@ -228,7 +211,7 @@ impl EditorPane {
             SaveKind::Merge(others) => Request::Merge { text, others },
             SaveKind::Generalize(from) => Request::Generalize { text, from },
         };
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     /// Closes the editor; unsaved text is kept.
@@ -280,14 +263,9 @@ impl EditorPane {
         self.keep(cx)
     }
 
-    fn is_about(&self, other: &Unsaved) -> bool {
-        (&self.file.root, self.file.layout, &self.file.path)
-            == (&other.root, other.layout, &other.path)
-    }
-
     fn target(&self) -> Target {
         Target::File {
-            store: StoreId::new(&self.file.root, self.file.layout),
+            store: self.file.store(),
             path: self.file.path.clone(),
         }
     }
@@ -297,11 +275,11 @@ impl EditorPane {
         if self.file.base.is_none() && self.outside != Some(Outside::Gone) {
             return Vec::new();
         }
-        vec![Step::Effect(Effect::Library(LibraryJob::Read {
+        perform(Effect::Library(LibraryJob::Read {
             generation: 0,
             requester: Requester::Editor,
             target: self.target(),
-        }))]
+        }))
     }
 
     /// Compares the file with what it was when it was opened; tells if another program has just
@@ -377,14 +355,13 @@ impl Pane for EditorPane {
         let mut steps = self.keep_changes(cx);
         steps.extend(match action {
             Action::Save => self.save(cx),
-            Action::EditOutside => vec![Step::Effect(Effect::Terminal(TerminalJob::EditOutside(
+            Action::EditOutside => perform(Effect::Terminal(TerminalJob::EditOutside(
                 self.to_unsaved(cx.now),
-            )))],
+            ))),
             Action::Discard => self.ask_to_discard(cx),
             Action::Why => {
-                let store = StoreId::new(&self.file.root, self.file.layout);
                 let line = self.widget.cursor().row;
-                WhyPane::open(store, self.file.path.clone(), line)
+                WhyPane::open(self.file.store(), self.file.path.clone(), line)
             }
             // The widget decides what Escape leaves: a prompt, a selection, a mode, or the editor.
             Action::Back => {
@@ -425,7 +402,7 @@ impl Pane for EditorPane {
                 Request::Save(saved)
                 | Request::Merge { text: saved, .. }
                 | Request::Generalize { text: saved, .. }
-                    if self.is_about(saved) =>
+                    if self.file.is_same_file(saved) =>
                 {
                     self.saved(saved, cx)
                 }
@@ -446,7 +423,7 @@ impl Pane for EditorPane {
                 Err(Error::NotFound { .. }) => self.compare(None, cx),
                 Err(_) => Vec::new(),
             },
-            Event::Resolved(text) if self.is_about(text) => {
+            Event::Resolved(text) if self.file.is_same_file(text) => {
                 let base = |base: &Option<String>| base.clone().unwrap_or_default().into_bytes();
                 let merged = counts(&base(&self.file.base), &base(&text.base));
                 // A file that is gone has nothing to be merged with.
@@ -462,7 +439,7 @@ impl Pane for EditorPane {
                 subject,
                 written: Some(text),
                 trouble,
-            } if self.is_about(subject) => {
+            } if self.file.is_same_file(subject) => {
                 let mut steps = self.take(text, cx);
                 if trouble.is_none() {
                     steps.extend(self.save(cx));
@@ -503,7 +480,7 @@ impl Pane for EditorPane {
     }
 
     fn save_note(&self, text: &Unsaved) -> Option<String> {
-        if !self.is_about(text) {
+        if !self.file.is_same_file(text) {
             return None;
         }
         let gone = self.outside == Some(Outside::Gone);

@@ -15,7 +15,7 @@ use ratatui::layout::Position;
 
 use super::log::{OpenAt, resume};
 use super::preview::{Preview, PreviewContent, PreviewRequest as Text};
-use super::{Pane, Step, Toast, say};
+use super::{Pane, Step, Toast, perform, push, say};
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::library::LogSummary;
 use crate::core::search::HitSource;
@@ -77,10 +77,10 @@ impl FindPane {
     /// Opens the finder with the last query, which the next letter replaces.
     pub(crate) fn open(cx: &PaneContext<'_>) -> Vec<Step> {
         let last = cx.queries.last().map_or("", String::as_str);
-        vec![Step::Push(Box::new(Self {
+        push(Self {
             query: QueryInput::selected(last),
             ..Self::new(None, "")
-        }))]
+        })
     }
 
     /// Creates a finder; with `picks`, a choice prints it and ends the program.
@@ -222,7 +222,6 @@ impl FindPane {
         effect.map(Step::Effect).into_iter().collect()
     }
 
-    /// The log of the row under the cursor.
     fn log<'a>(&self, cx: &PaneContext<'a>) -> Option<&'a LogSummary> {
         let (path, id) = self.row()?.hit.log.as_ref()?;
         cx.library.log(path, id)
@@ -345,11 +344,9 @@ impl Pane for FindPane {
                 Some(log) => resume(log.resume()),
                 None => say("That is no session"),
             },
-            Action::Back if self.picks.is_some() => {
-                vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
-                    Exit::Picked(Vec::new()),
-                )))]
-            }
+            Action::Back if self.picks.is_some() => perform(Effect::Terminal(TerminalJob::Leave(
+                Exit::Picked(Vec::new()),
+            ))),
             Action::Back => vec![self.remember(), Step::Close],
             _ => return None,
         })

@@ -4,13 +4,13 @@ mod rows;
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use self::rows::{ChangeState, HistoryRow};
 use super::browse::tree::Key;
 use super::list_text::{ListWithText, Parts, list_border};
-use super::{Pane, Step, say, say_trouble};
+use super::{Pane, Step, perform, plan, push, reveal, say, say_trouble};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{Change, ChangeVerb};
 use crate::core::memory::store::StoreId;
@@ -28,7 +28,7 @@ use crate::tui::overlay::chooser::{Chooser, ChooserOption};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::Diff;
 use crate::tui::widget::filter::{FILTERED, RowFilter};
-use crate::tui::widget::list::{List, Move, RowLook};
+use crate::tui::widget::list::{List, RowLook};
 
 /// The list of changes, and the diff of the selected one.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl HistoryPane {
             ChangeState::Undone => Request::Redo(id),
             ChangeState::Made | ChangeState::Redone => Request::Undo(id),
         };
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     /// Restores the only file of the change, that of the memory, or the one that is chosen.
@@ -110,8 +110,8 @@ impl HistoryPane {
             files.find(|file| file.root == store.root() && file.reference() == *path)
         });
         match (own, files.as_slice()) {
-            (Some(own), [_, _, ..]) => vec![Step::Plan(Box::new(request(Some(own))))],
-            (_, [] | [_]) => vec![Step::Plan(Box::new(request(None)))],
+            (Some(own), [_, _, ..]) => plan(request(Some(own))),
+            (_, [] | [_]) => plan(request(None)),
             (None, several) => {
                 let mut options = vec![ChooserOption {
                     label: format!("all {}", several.len()),
@@ -124,7 +124,7 @@ impl HistoryPane {
                     step: Step::Plan(Box::new(request(Some(file)))),
                 }));
                 let chooser = Chooser::new("restore", options);
-                vec![Step::Push(Box::new(chooser))]
+                push(chooser)
             }
         }
     }
@@ -148,14 +148,7 @@ impl HistoryPane {
         match snapshot {
             Some(snapshot) => {
                 let key = Key::Memory(snapshot.store.id().clone(), file_change.reference());
-                vec![
-                    Step::Close,
-                    Step::Broadcast(Box::new(Event::Reveal {
-                        key,
-                        line: None,
-                        then: None,
-                    })),
-                ]
+                vec![Step::Close, reveal(key, None, None)]
             }
             None => say(format!(
                 "{} is not there any more; restore brings it back",
@@ -212,7 +205,6 @@ fn store_name(file: &FileChange, cx: &PaneContext<'_>) -> String {
     }
 }
 
-/// Names the stores of a change.
 fn stores(record: &Record, cx: &PaneContext<'_>) -> String {
     let mut names: Vec<String> = Vec::new();
     for file in record.files.iter().filter(|file| !file.is_own_note()) {
@@ -248,8 +240,14 @@ fn what(record: &Record) -> String {
 }
 
 impl ListWithText for HistoryPane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = HistoryRow;
+
+    fn list(&mut self) -> &mut List<HistoryRow> {
+        &mut self.list
+    }
+
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        self.load_diff()
     }
 
     /// The list is above the diff.
@@ -262,6 +260,12 @@ impl ListWithText for HistoryPane {
         };
         Parts { list, text }
     }
+}
+
+impl Pane for HistoryPane {
+    fn key_context(&self) -> KeyContext {
+        self.filter.key_context(KeyContext::History)
+    }
 
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = Self::parts(cx).inner_text();
@@ -269,25 +273,6 @@ impl ListWithText for HistoryPane {
             diff.scroll(lines, area.width, area.height);
         }
         Vec::new()
-    }
-
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.list.step(to, Self::parts(cx).height()) {
-            self.load_diff()
-        } else {
-            Vec::new()
-        }
-    }
-
-    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
-        self.list.select(row, Move::Down);
-        self.load_diff()
-    }
-}
-
-impl Pane for HistoryPane {
-    fn key_context(&self) -> KeyContext {
-        self.filter.key_context(KeyContext::History)
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
@@ -342,9 +327,7 @@ impl Pane for HistoryPane {
                 }
                 Err(error) => say_trouble(error.to_string()),
             },
-            Event::Committed { result: Ok(_), .. } => {
-                vec![Step::Effect(Effect::Library(LibraryJob::Records))]
-            }
+            Event::Committed { result: Ok(_), .. } => perform(Effect::Library(LibraryJob::Records)),
             _ => Vec::new(),
         }
     }
@@ -402,7 +385,8 @@ impl Pane for HistoryPane {
         if let Some((id, shown)) = &self.shown
             && record == Some(id)
         {
-            frame.render_widget(shown.view(theme), parts.inner_text());
+            let text = parts.inner_text();
+            frame.render_widget(shown.view(theme, text.width), text);
         }
     }
 }

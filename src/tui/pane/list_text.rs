@@ -14,7 +14,7 @@ use crate::tui::layout::inside;
 use crate::tui::model::PaneContext;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::filter::RowFilter;
-use crate::tui::widget::list::{Move, WHEEL};
+use crate::tui::widget::list::{List, Move, Row, WHEEL};
 
 /// The two parts of such a pane, with their borders.
 #[derive(Debug, Clone, Copy)]
@@ -96,53 +96,49 @@ impl RowText {
 }
 
 /// A pane with a list and the text of the selected row.
-pub(super) trait ListWithText {
-    /// The row at a cell, if the list is drawn in `rows`.
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize>;
+pub(super) trait ListWithText: Pane {
+    type Row: Row;
+
+    fn list(&mut self) -> &mut List<Self::Row>;
+
+    /// Shows the text of the selected row, which is another one than before.
+    fn selected_other(&mut self, cx: &PaneContext<'_>) -> Vec<Step>;
 
     fn parts(cx: &PaneContext<'_>) -> Parts {
         Parts::of(cx)
     }
 
-    /// Scrolls the text by so many lines.
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step>;
+    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.list().step(to, Self::parts(cx).height()) {
+            self.selected_other(cx)
+        } else {
+            Vec::new()
+        }
+    }
 
-    /// Moves the selection.
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step>;
-
-    /// Moves the selection by the wheel.
     fn wheeled(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
         self.moved(to, cx)
     }
 
-    /// Handles a click on a row.
-    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step>;
+    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.list().select(row, Move::Down);
+        self.selected_other(cx)
+    }
 
-    /// Handles a click on the text or its border.
     fn text_clicked(&mut self, _at: Position, _cx: &PaneContext<'_>) -> Vec<Step> {
         Vec::new()
     }
 
-    /// Carries out an action that moves in the list or in the text; `None` for any other.
-    fn movement(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
-        let page = Self::parts(cx).inner_text().height.saturating_sub(1).max(1);
-        let page = isize::try_from(page).unwrap_or(1);
-        Some(match action {
-            Action::PageUp => self.scroll_by(-page, cx),
-            Action::PageDown => self.scroll_by(page, cx),
-            Action::HalfUp => self.scroll_by(-(page / 2).max(1), cx),
-            Action::HalfDown => self.scroll_by((page / 2).max(1), cx),
-            action => self.moved(Move::of(action)?, cx),
-        })
-    }
-
     /// Carries out an action on the list, its text or its filter; `None` for any other.
-    fn act_on_list(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>>
-    where
-        Self: Pane,
-    {
-        let moved = self.movement(action, cx);
-        moved.or_else(|| self.act_on_filter(action, cx))
+    fn act_on_list(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        Some(match Move::of(action) {
+            Some(to @ (Move::Up | Move::Down | Move::First | Move::Last)) => self.moved(to, cx),
+            Some(page) => {
+                let height = Self::parts(cx).inner_text().height;
+                self.scroll_by(page.lines(height.saturating_sub(1)), cx)
+            }
+            None => return self.act_on_filter(action, cx),
+        })
     }
 
     /// Handles the mouse: the wheel scrolls what it is over, a click selects.
@@ -156,7 +152,7 @@ pub(super) trait ListWithText {
             MouseEventKind::ScrollDown => self.wheeled(Move::Down, cx),
             MouseEventKind::ScrollUp => self.wheeled(Move::Up, cx),
             MouseEventKind::Down(MouseButton::Left) if is_over_text => self.text_clicked(at, cx),
-            MouseEventKind::Down(MouseButton::Left) => match self.row_at(at, parts.rows()) {
+            MouseEventKind::Down(MouseButton::Left) => match self.list().row_at(at, parts.rows()) {
                 Some(row) => self.row_clicked(row, cx),
                 None => Vec::new(),
             },

@@ -12,7 +12,7 @@ use ratatui::layout::{Margin, Position, Rect};
 use ratatui::text::Line;
 
 use self::find::LogSearch;
-use super::{Pane, Step, say};
+use super::{Pane, Step, perform, push, say};
 use crate::core::insight::timeline::Node;
 use crate::core::log::{Agent, Head, LogFile, Resume, Transcript, is_named};
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -34,7 +34,6 @@ use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 use crate::tui::widget::markdown::RenderOptions;
 
-/// Where to open a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenAt {
     /// The line of the log; `None` for the default position.
@@ -55,7 +54,6 @@ pub(crate) struct LogPane {
     left: Option<LeftPlace>,
     read: Option<Arc<Transcript>>,
     conversation: Option<Conversation>,
-    /// The error, if the log could not be read.
     problem: Option<String>,
     search: Option<LogSearch>,
     /// Whether the marked words were searched for here, so that leaving begins with them.
@@ -70,19 +68,19 @@ pub(crate) struct LogPane {
 
 impl LogPane {
     /// Opens a log, where it was left or at a line.
-    pub(crate) fn open(file: LogFile, title: String, start: OpenAt) -> Vec<Step> {
-        Self::opened(file, title, start, false)
+    pub(crate) fn open(log: &LogSummary, start: OpenAt) -> Vec<Step> {
+        Self::opened(log, start, false)
     }
 
     /// Opens a log and lists the memories that it touched.
-    pub(crate) fn open_touched(file: LogFile, title: String) -> Vec<Step> {
-        Self::opened(file, title, OpenAt::default(), true)
+    pub(crate) fn open_touched(log: &LogSummary) -> Vec<Step> {
+        Self::opened(log, OpenAt::default(), true)
     }
 
-    fn opened(file: LogFile, title: String, start: OpenAt, lists_touched: bool) -> Vec<Step> {
-        vec![Step::Push(Box::new(Self {
-            file,
-            title,
+    fn opened(log: &LogSummary, start: OpenAt, lists_touched: bool) -> Vec<Step> {
+        push(Self {
+            file: log.file.clone(),
+            title: log.title.clone(),
             is_aimed: start.line.is_some() || lists_touched,
             start,
             left: None,
@@ -94,7 +92,7 @@ impl LogPane {
             lists_touched,
             node: None,
             marked: None,
-        }))]
+        })
     }
 
     /// Reads the transcript.
@@ -245,11 +243,9 @@ impl LogPane {
         let citation = self.citation();
         self.marked = None;
         match citation.part {
-            CitedPart::Lines(_) => {
-                vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(vec![
-                    citation.to_string(),
-                ])))]
-            }
+            CitedPart::Lines(_) => perform(Effect::Timeline(TimelineJob::Propose(vec![
+                citation.to_string(),
+            ]))),
             _ => Vec::new(),
         }
     }
@@ -276,13 +272,13 @@ pub(crate) fn viewport<'a>(area: Rect, cx: &PaneContext<'a>) -> Viewport<'a> {
 /// Copies a text; the app says through what. Where it is pasted, nothing in it acts on a terminal.
 pub(crate) fn copy_to_clipboard(text: String) -> Vec<Step> {
     let text = escape_controls(&text);
-    vec![Step::Effect(Effect::Terminal(TerminalJob::Copy(text)))]
+    perform(Effect::Terminal(TerminalJob::Copy(text)))
 }
 
 /// Runs the agent that goes on with a session.
 pub(crate) fn resume(resume: Option<Resume>) -> Vec<Step> {
     with_resume(resume, |resume| {
-        vec![Step::Effect(Effect::Terminal(TerminalJob::Resume(resume)))]
+        perform(Effect::Terminal(TerminalJob::Resume(resume)))
     })
 }
 
@@ -293,7 +289,7 @@ pub(crate) fn copy_resume(resume: Option<Resume>) -> Vec<Step> {
 
 /// Copies a session to where its agent does not delete it.
 pub(crate) fn keep(log: &LogFile) -> Vec<Step> {
-    vec![Step::Effect(Effect::Logs(LogsJob::Keep(log.clone())))]
+    perform(Effect::Logs(LogsJob::Keep(log.clone())))
 }
 
 fn with_resume(resume: Option<Resume>, act: impl FnOnce(Resume) -> Vec<Step>) -> Vec<Step> {

@@ -196,8 +196,8 @@ impl Preview {
                 target,
                 result,
             } => match result {
-                Ok(document) => self.read((*generation, target), document.clone(), cx),
-                Err(error) => self.fail((*generation, target), &error.to_string(), cx),
+                Ok(document) => self.read(*generation, target, document.clone(), cx),
+                Err(error) => self.fail(*generation, target, &error.to_string(), cx),
             },
             Event::Opened { file, result } => match result {
                 Ok(transcript) => self.opened(file, transcript, cx),
@@ -261,7 +261,6 @@ impl Preview {
         }
     }
 
-    /// The conversation, if the preview shows one.
     fn shown_conversation(&self) -> Option<&Conversation> {
         let (wanted, _) = self.log.as_ref()?;
         let (file, conversation) = self.conversation.as_ref()?;
@@ -270,27 +269,16 @@ impl Preview {
 
     /// Scrolls; returns whether the action was handled.
     pub(crate) fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> bool {
-        let height = usize::from(cx.areas.preview_text().height);
-        let page = height.saturating_sub(1).max(1) as isize;
-        let rows = match action {
-            Action::Up => -1,
-            Action::Down => 1,
-            Action::PageUp => -page,
-            Action::PageDown => page,
-            Action::HalfUp => -page / 2,
-            Action::HalfDown => page / 2,
-            Action::Top => isize::MIN / 2,
-            Action::Bottom => isize::MAX / 2,
-            _ => return false,
+        let Some(to) = Move::of(action) else {
+            return false;
         };
-        match (
-            action,
-            self.shown_conversation().is_some(),
-            &mut self.conversation,
-        ) {
-            (Action::Top, true, Some((_, talk))) => talk.step(Move::First, viewport(cx)),
-            (Action::Bottom, true, Some((_, talk))) => talk.step(Move::Last, viewport(cx)),
-            _ => self.scroll_by(rows, cx),
+        let is_talk = self.shown_conversation().is_some();
+        match (to, &mut self.conversation) {
+            (Move::First | Move::Last, Some((_, talk))) if is_talk => talk.step(to, viewport(cx)),
+            _ => {
+                let page = cx.areas.preview_text().height.saturating_sub(1);
+                self.scroll_by(to.lines(page), cx);
+            }
         }
         true
     }
@@ -309,12 +297,7 @@ impl Preview {
     }
 
     /// Shows a requested text, unless another one was requested since.
-    fn read(
-        &mut self,
-        (generation, target): (u64, &Target),
-        document: Document,
-        cx: &PaneContext<'_>,
-    ) {
+    fn read(&mut self, generation: u64, target: &Target, document: Document, cx: &PaneContext<'_>) {
         let Some(wanted) = self
             .wanted
             .clone()
@@ -353,7 +336,7 @@ impl Preview {
     }
 
     /// Shows why a requested text could not be read.
-    fn fail(&mut self, (generation, target): (u64, &Target), problem: &str, cx: &PaneContext<'_>) {
+    fn fail(&mut self, generation: u64, target: &Target, problem: &str, cx: &PaneContext<'_>) {
         let wanted = self.wanted.as_ref().map(|wanted| &wanted.target);
         if generation != self.generation || wanted != Some(target) {
             return;
@@ -465,7 +448,6 @@ impl Preview {
     }
 }
 
-/// The viewport of a conversation.
 fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
     log::viewport(cx.areas.preview_text(), cx)
 }

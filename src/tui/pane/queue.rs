@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use ratatui::Frame;
 use ratatui::crossterm::event::MouseEvent;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, say_range};
+use super::{Pane, Step, push, say_range};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -44,7 +44,6 @@ pub(crate) struct QueuePane {
     hunk: usize,
     /// The first visible line of the difference.
     scroll: usize,
-    /// The titles of the sessions, by their ids.
     titles: HashMap<String, String>,
     /// The writers that the logs name.
     attributions: Attributions,
@@ -57,9 +56,8 @@ pub(crate) struct QueuePane {
 }
 
 impl QueuePane {
-    /// Opens the review.
     pub(crate) fn open() -> Vec<Step> {
-        vec![Step::Push(Box::new(Self::default()))]
+        push(Self::default())
     }
 
     /// The file under the cursor.
@@ -82,7 +80,6 @@ impl QueuePane {
         hunk.map_or_else(|| entry.item.ids(), |hunk| vec![hunk.id.clone()])
     }
 
-    /// Lists what waits.
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
         self.queue = Queue::new(waiting);
         self.queue.attribute(&self.attributions);
@@ -126,7 +123,6 @@ impl QueuePane {
         self.show(cx);
     }
 
-    /// Shows what the queue has.
     fn show(&mut self, cx: &PaneContext<'_>) {
         self.name_sessions(cx.library);
         self.lay_out(cx);
@@ -206,35 +202,26 @@ impl QueuePane {
     }
 }
 
-/// Reads the queue.
 fn load() -> Step {
     Step::Effect(Effect::Library(LibraryJob::Queue))
 }
 
 impl ListWithText for QueuePane {
-    fn row_at(&self, at: Position, rows: Rect) -> Option<usize> {
-        self.list.row_at(at, rows)
+    type Row = QueueRow;
+
+    fn list(&mut self) -> &mut List<QueueRow> {
+        &mut self.list
     }
 
-    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let entry = self.entry();
-        let count = entry.map_or(0, |entry| self.detail(entry, cx).lines.len());
-        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+    fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        (self.hunk, self.scroll) = (0, 0);
         Vec::new()
     }
 
-    fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
-        if self.list.step(to, Parts::of(cx).height()) {
-            self.hunk = 0;
-            self.scroll = 0;
-        }
-        Vec::new()
-    }
-
-    fn row_clicked(&mut self, row: usize, _cx: &PaneContext<'_>) -> Vec<Step> {
+    fn row_clicked(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
         self.list.select(row, Move::Down);
-        (self.focus, self.hunk, self.scroll) = (Focus::Tree, 0, 0);
-        Vec::new()
+        self.focus = Focus::Tree;
+        self.selected_other(cx)
     }
 
     /// Goes to the hunk at the cell.
@@ -250,6 +237,13 @@ impl ListWithText for QueuePane {
 impl Pane for QueuePane {
     fn key_context(&self) -> KeyContext {
         self.filter.key_context(KeyContext::Queue)
+    }
+
+    fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
+        let entry = self.entry();
+        let count = entry.map_or(0, |entry| self.detail(entry, cx).lines.len());
+        Parts::of(cx).scroll(&mut self.scroll, lines, count);
+        Vec::new()
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {

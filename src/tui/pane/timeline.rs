@@ -16,7 +16,7 @@ use self::calendar::Calendar;
 use self::rows::{Entry, Rows};
 use super::find::FindPane;
 use super::log::{LogPane, OpenAt, copy_to_clipboard};
-use super::{Pane, Step, say_trouble};
+use super::{Pane, Step, push, say_trouble};
 use crate::core::insight::timeline::node::{Level, NodeId};
 use crate::core::insight::timeline::outline::Outline;
 use crate::core::log::Agent;
@@ -55,7 +55,6 @@ pub(crate) struct TimelinePane {
     rows: Rows,
     /// The line of the rows that is selected: the first of its entry.
     cursor: Cursor,
-    /// The day that is selected in the calendar.
     day: Date,
     /// The current day where the user is.
     today: Date,
@@ -70,7 +69,7 @@ impl TimelinePane {
             today,
             ..Self::default()
         };
-        vec![Step::Push(Box::new(pane))]
+        push(pane)
     }
 
     fn entry(&self) -> Option<&Entry> {
@@ -153,7 +152,7 @@ impl TimelinePane {
                     words: MarkedWords::new([grip.opening().as_str()]),
                     ..OpenAt::default()
                 };
-                LogPane::open(log.file.clone(), log.title.clone(), start)
+                LogPane::open(log, start)
             }
             None => say_trouble("The log is gone; its words are what was kept of it"),
         }
@@ -188,7 +187,7 @@ impl TimelinePane {
     fn choose_place(&self) -> Vec<Step> {
         let options = walk::options(&self.outline, self.today);
         let chooser = Chooser::new("go to", options);
-        vec![Step::Push(Box::new(chooser))]
+        push(chooser)
     }
 
     fn switch_part(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -218,7 +217,6 @@ fn ask(job: TimelineJob) -> Step {
     Step::Effect(Effect::Timeline(job))
 }
 
-/// Returns the log with this id, as it is listed.
 pub(crate) fn log_of<'a>(cx: &PaneContext<'a>, agent: Agent, id: &str) -> Option<&'a LogSummary> {
     let groups = cx.library.logs.iter().filter(|group| group.agent == agent);
     let mut logs = groups.flat_map(|group| &group.logs);

@@ -101,7 +101,7 @@ impl WhyPane {
             return say("No session is known that wrote this line");
         };
         match cited_log(cx.library, &citation) {
-            Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            Some((log, start)) => LogPane::open(log, start),
             None => say(format!("{citation} is not among the logs shown here")),
         }
     }

@@ -106,7 +106,6 @@ struct MatchPlace {
     at: MessageLine,
 }
 
-/// The lines of a piece.
 #[derive(Debug, Clone, Default)]
 struct LaidOutPiece {
     lines: Vec<Line<'static>>,
@@ -139,7 +138,6 @@ impl Conversation {
         conversation
     }
 
-    /// Splits the conversation into the pieces that are shown.
     fn split_pieces(&mut self) {
         let all = turns(&self.transcript.messages);
         self.pieces.clear();
@@ -255,7 +253,6 @@ impl Conversation {
         }
     }
 
-    /// Goes back to a place.
     pub(crate) fn return_to(&mut self, left: LeftPlace, viewport: Viewport<'_>) {
         (self.layers, self.toggled) = (left.layers, left.toggled);
         self.split_pieces();
@@ -274,7 +271,6 @@ impl Conversation {
         after.saturating_sub(1)
     }
 
-    /// Returns the message under the cursor.
     pub(crate) fn message(&self) -> Option<&Message> {
         let piece = self.pieces.get(self.selected)?;
         self.transcript.messages.get(piece.item.message())
@@ -299,12 +295,10 @@ impl Conversation {
         (turn, self.turns)
     }
 
-    /// Whether a layer is shown.
     pub(crate) fn has(&self, layer: Layer) -> bool {
         self.layers.contains(&layer)
     }
 
-    /// Shows or hides a layer.
     pub(crate) fn toggle(&mut self, layer: Layer, viewport: Viewport<'_>) {
         match self.layers.iter().position(|shown| *shown == layer) {
             Some(at) => drop(self.layers.remove(at)),

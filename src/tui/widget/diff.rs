@@ -3,11 +3,8 @@
 pub(crate) mod hunks;
 pub(super) mod words;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use ratatui::text::{Line, Span, Text};
 
 use crate::core::change::{Change, Edit};
 use crate::core::text::diff;
@@ -77,7 +74,6 @@ impl Diff {
         Self { files, top: 0 }
     }
 
-    /// Folds or unfolds a file.
     pub(crate) fn toggle(&mut self, file: usize) {
         if let Some(file) = self.files.get_mut(file) {
             file.is_folded = !file.is_folded;
@@ -115,7 +111,6 @@ impl Diff {
         self.top = self.top.saturating_add_signed(lines).min(last);
     }
 
-    /// Returns the lines of the whole diff.
     pub(crate) fn lines(&self, theme: &Theme, width: u16) -> Vec<Line<'static>> {
         self.files
             .iter()
@@ -123,25 +118,10 @@ impl Diff {
             .collect()
     }
 
-    /// Returns the diff as a widget.
-    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> DiffView<'a> {
-        DiffView { diff: self, theme }
-    }
-}
-
-/// A diff as a widget.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DiffView<'a> {
-    diff: &'a Diff,
-    theme: &'a Theme,
-}
-
-impl Widget for DiffView<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
-        let lines = self.diff.lines(self.theme, area.width);
-        for (line, row) in lines.iter().skip(self.diff.top).zip(area.rows()) {
-            line.render(row, buffer);
-        }
+    /// Returns the lines from the first visible one on.
+    pub(crate) fn view(&self, theme: &Theme, width: u16) -> Text<'static> {
+        let lines = self.lines(theme, width).into_iter();
+        lines.skip(self.top).collect()
     }
 }
 
@@ -432,7 +412,7 @@ mod tests {
         let [dark, light] = [Background::Dark, Background::Light].map(|background| {
             let depth = ColorDepth::True;
             let theme = Theme::new(Terminal { background, depth });
-            dump::styled(&dump::draw(change().view(&theme), 40, 18), &theme)
+            dump::styled(&dump::draw(change().view(&theme, 40), 40, 18), &theme)
         });
         assert_eq!(dark, light);
         insta::assert_snapshot!(dark, @r##"

@@ -45,15 +45,12 @@ pub(crate) enum EditorOutcome {
     Copied(String),
     /// Text for the clipboard, which was deleted.
     Cut(String),
-    /// Save the file.
     Save,
     /// Close the editor; ask first if there are unsaved changes.
     Leave,
-    /// Save, then close the editor.
     SaveAndLeave,
     /// Close the editor and discard unsaved changes.
     Discard,
-    /// A message to show.
     Message(String),
 }
 
@@ -110,7 +107,6 @@ impl EditorState {
 }
 
 impl Editor {
-    /// Opens a text.
     pub(crate) fn of(text: &str) -> Self {
         Self::restore(EditorState {
             buffer: Buffer::of(text),
@@ -170,7 +166,6 @@ impl Editor {
         self.go_to(self.cursor);
     }
 
-    /// Returns the name of the mode, with vi's keys.
     pub(crate) fn mode_name(&self) -> Option<&'static str> {
         self.vi.as_ref().map(|vi| match vi.mode() {
             EditorMode::Insert => "insert",
@@ -180,7 +175,6 @@ impl Editor {
         })
     }
 
-    /// Sets the keys of `flavour`.
     #[must_use]
     pub(crate) fn with_flavour(mut self, flavour: EditorKeys) -> Self {
         self.vi = match flavour {
@@ -267,7 +261,6 @@ impl Editor {
         }
     }
 
-    /// Inserts text that the terminal pasted.
     pub(crate) fn paste(&mut self, text: &str, time: Duration) -> EditorOutcome {
         self.time = time;
         if let Some(prompt) = &mut self.prompt {

@@ -40,7 +40,6 @@ impl MarkedWords {
         }
     }
 
-    /// Whether there is nothing to mark.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

@@ -22,7 +22,6 @@ pub(crate) enum InputOutcome {
     Unused,
     /// The cursor moved, or is at an end.
     Moved,
-    /// The text changed.
     Changed,
     /// Enter.
     Accepted,
@@ -76,7 +75,6 @@ impl Input {
         &self.area.lines()[0]
     }
 
-    /// Whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_empty()
     }
@@ -97,7 +95,6 @@ impl Input {
         InputOutcome::Changed
     }
 
-    /// Handles a key.
     pub(crate) fn key(&mut self, key: KeyEvent) -> InputOutcome {
         match key.code {
             KeyCode::Enter => return InputOutcome::Accepted,

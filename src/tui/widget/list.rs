@@ -21,7 +21,6 @@ const MARGIN: usize = 2;
 /// How many lines a step of the mouse wheel scrolls.
 pub(crate) const WHEEL: isize = 3;
 
-/// How far a move goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
     Up,
@@ -42,7 +41,6 @@ impl Move {
         if lines < 0 { Self::Up } else { Self::Down }
     }
 
-    /// Returns the move that an action asks for.
     pub(crate) fn of(action: Action) -> Option<Self> {
         Some(match action {
             Action::Up => Self::Up,
@@ -55,6 +53,22 @@ impl Move {
             Action::Bottom => Self::Last,
             _ => return None,
         })
+    }
+
+    /// Returns the lines by which it scrolls a text, of which a page has so many.
+    pub(crate) fn lines(self, page: u16) -> isize {
+        let page = isize::try_from(page).unwrap_or(isize::MAX).max(1);
+        let half = (page / 2).max(1);
+        match self {
+            Self::Up => -1,
+            Self::Down => 1,
+            Self::HalfUp => -half,
+            Self::HalfDown => half,
+            Self::PageUp => -page,
+            Self::PageDown => page,
+            Self::First => isize::MIN,
+            Self::Last => isize::MAX,
+        }
     }
 }
 
@@ -224,7 +238,6 @@ impl Cursor {
     }
 }
 
-/// A row of a [`List`].
 pub(crate) trait Row: Clone {
     /// Whether it is this row of an earlier list.
     fn is_same(&self, other: &Self) -> bool;
@@ -263,7 +276,6 @@ impl<R: Row> List<R> {
         &self.rows
     }
 
-    /// The number of the selected row.
     pub(crate) fn position(&self) -> usize {
         self.cursor.selected
     }

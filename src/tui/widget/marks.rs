@@ -24,7 +24,6 @@ impl<K: Ord + Clone> Marks<K> {
         &self.keys
     }
 
-    /// The start of the open range.
     pub(crate) fn range(&self) -> Option<&K> {
         self.range.as_ref()
     }
@@ -65,7 +64,6 @@ impl<K: Ord + Clone> Marks<K> {
         self.range = self.range.take().filter(is_left);
     }
 
-    /// Drops the open range.
     pub(crate) fn drop_range(&mut self) {
         self.range = None;
     }

@@ -5,10 +5,7 @@ mod hunks;
 
 use std::ops::Range;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use ratatui::text::{Line, Span, Text};
 
 pub(crate) use hunks::{ChangedBy, Choice, Hunk, MergePart, parts};
 
@@ -67,12 +64,10 @@ impl Merge {
         self.hunks().filter(|hunk| hunk.choice.is_none()).count()
     }
 
-    /// Goes to the next hunk.
     pub(crate) fn next(&mut self) {
         self.at = (self.at + 1).min(self.hunks().count().saturating_sub(1));
     }
 
-    /// Goes to the previous hunk.
     pub(crate) fn previous(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
@@ -127,14 +122,14 @@ impl Merge {
             .saturating_sub(self.top + usize::from(height))
     }
 
-    /// Returns the number of lines at a width.
     pub(crate) fn height(&self, width: u16) -> usize {
         self.lines(&Theme::default(), width).0.len()
     }
 
-    /// Returns the merge as a widget.
-    pub(crate) fn view<'a>(&'a self, theme: &'a Theme) -> MergeView<'a> {
-        MergeView { merge: self, theme }
+    /// Returns the lines from the first visible one on.
+    pub(crate) fn view(&self, theme: &Theme, width: u16) -> Text<'static> {
+        let (lines, _) = self.lines(theme, width);
+        lines.into_iter().skip(self.top).collect()
     }
 
     /// Returns every line, and the line at which the current hunk starts.
@@ -171,22 +166,6 @@ impl Merge {
     }
 }
 
-/// A merge as a widget.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MergeView<'a> {
-    merge: &'a Merge,
-    theme: &'a Theme,
-}
-
-impl Widget for MergeView<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
-        let (lines, _) = self.merge.lines(self.theme, area.width);
-        for (line, row) in lines.iter().skip(self.merge.top).zip(area.rows()) {
-            line.render(row, buffer);
-        }
-    }
-}
-
 /// Returns the shared lines next to a hunk, and the number of those in between.
 fn same(
     text: &[String],
@@ -214,8 +193,8 @@ fn same(
 }
 
 /// Says who changed a hunk of two versions, and what is chosen.
-fn version_words(words: (Option<Choice>, ChangedBy)) -> (String, Role) {
-    match words {
+fn version_words(choice: Option<Choice>, who: ChangedBy) -> (String, Role) {
+    match (choice, who) {
         (None, _) => ("both changed this: choose".to_owned(), Role::Warn),
         (Some(choice), ChangedBy::Mine) => (
             format!("only mine changed → {}", choice.name()),
@@ -233,6 +212,24 @@ fn version_words(words: (Option<Choice>, ChangedBy)) -> (String, Role) {
     }
 }
 
+/// Says what two memories have here, and what is chosen.
+fn memory_words(choice: Option<Choice>, who: ChangedBy, left: &str, right: &str) -> (String, Role) {
+    let Some(choice) = choice else {
+        return ("they differ: choose".to_owned(), Role::Warn);
+    };
+    let chosen = match choice {
+        Choice::Mine => left.to_owned(),
+        Choice::Theirs => right.to_owned(),
+        Choice::Both => format!("{left}, then {right}"),
+        Choice::Base => "neither".to_owned(),
+    };
+    match who {
+        ChangedBy::Mine => (format!("only in {left} → {chosen}"), Role::Muted),
+        ChangedBy::Theirs => (format!("only in {right} → {chosen}"), Role::Muted),
+        ChangedBy::Alike | ChangedBy::Both => (format!("→ {chosen}"), Role::Accent),
+    }
+}
+
 struct HunkView<'a> {
     hunk: &'a Hunk,
     names: Option<&'a [String; 2]>,
@@ -244,10 +241,10 @@ struct HunkView<'a> {
 impl HunkView<'_> {
     fn head(&self, place: &str) -> Line<'static> {
         let theme = self.theme;
-        let words = (self.hunk.choice, self.hunk.who);
-        let (what, role) = match (words, self.names) {
-            ((choice, who), Some([left, right])) => self.memory_words(choice, who, (left, right)),
-            (words, None) => version_words(words),
+        let (choice, who) = (self.hunk.choice, self.hunk.who);
+        let (what, role) = match self.names {
+            Some([left, right]) => memory_words(choice, who, left, right),
+            None => version_words(choice, who),
         };
         let bar = if self.is_current { "▌ " } else { "  " };
         let text = format!("{place}  {what} ");
@@ -257,29 +254,6 @@ impl HunkView<'_> {
             theme.span(text, role),
             theme.span("─".repeat(fill), Role::Border),
         ])
-    }
-
-    /// Says what two memories have here, and what is chosen.
-    fn memory_words(
-        &self,
-        choice: Option<Choice>,
-        who: ChangedBy,
-        (left, right): (&str, &str),
-    ) -> (String, Role) {
-        let Some(choice) = choice else {
-            return ("they differ: choose".to_owned(), Role::Warn);
-        };
-        let chosen = match choice {
-            Choice::Mine => left.to_owned(),
-            Choice::Theirs => right.to_owned(),
-            Choice::Both => format!("{left}, then {right}"),
-            Choice::Base => "neither".to_owned(),
-        };
-        match who {
-            ChangedBy::Mine => (format!("only in {left} → {chosen}"), Role::Muted),
-            ChangedBy::Theirs => (format!("only in {right} → {chosen}"), Role::Muted),
-            ChangedBy::Alike | ChangedBy::Both => (format!("→ {chosen}"), Role::Accent),
-        }
     }
 
     /// Returns for each side its name, whether it is chosen, its lines and its role in the theme.
@@ -449,13 +423,13 @@ mod tests {
         let mut merge = Merge::new(BASE, MINE, THEIRS);
         assert_eq!((merge.open(), merge.at), (1, 1));
         let dark = Theme::default();
-        let narrow = dump::styled(&dump::draw(merge.view(&dark), 40, 24), &dark);
+        let narrow = dump::styled(&dump::draw(merge.view(&dark, 40), 40, 24), &dark);
         merge.choose(Choice::Theirs);
         let light = Theme::new(Terminal {
             background: Background::Light,
             depth: ColorDepth::True,
         });
-        let wide = dump::styled(&dump::draw(merge.view(&light), 92, 10), &light);
+        let wide = dump::styled(&dump::draw(merge.view(&light, 92), 92, 10), &light);
         insta::assert_snapshot!(narrow + &wide, @r##"
         ⟨muted⟩  a⟨/⟩
         ⟨accent⟩  ⟨/⟩⟨muted⟩1/3  only mine changed → mine ────────⟨/⟩
@@ -502,10 +476,16 @@ mod tests {
         merge.reveal(size.0, size.1);
         let mut seen = String::new();
         while merge.below(size) > 0 {
-            seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+            seen += &dump::styled(
+                &dump::draw(merge.view(&theme, size.0), size.0, size.1),
+                &theme,
+            );
             merge.scroll(11, size);
         }
-        seen += &dump::styled(&dump::draw(merge.view(&theme), size.0, size.1), &theme);
+        seen += &dump::styled(
+            &dump::draw(merge.view(&theme, size.0), size.0, size.1),
+            &theme,
+        );
         for line in ["mine0", "mine29", "one", "theirs0", "theirs29"] {
             assert!(seen.contains(line), "{line}");
         }

@@ -23,7 +23,6 @@ pub(crate) enum Motion {
     End,
 }
 
-/// The command of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
     Insert(char),
@@ -47,7 +46,6 @@ pub(crate) enum Command {
     Redo,
 }
 
-/// Returns the command of `key`, if it has one.
 pub(crate) fn command(key: KeyEvent) -> Option<Command> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::thread::{JobSender, Worker};
-use super::{curate, search, tell_unwatched, timeline, why};
+use super::{curate, search, timeline, why};
 use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::log::LogFile;
 use crate::core::log::keep::keep_session;
@@ -166,7 +166,7 @@ impl CorpusWorker {
             }
         }
         let failed = watch.set_targets(&folders);
-        tell_unwatched(&failed, &mut self.unwatched, &self.events);
+        self.events.tell_unwatched(&failed, &mut self.unwatched);
     }
 }
 

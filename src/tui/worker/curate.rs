@@ -49,7 +49,6 @@ pub(super) struct KnownLogs {
     logs: SessionLogs,
 }
 
-/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The current stores.
@@ -80,15 +79,6 @@ impl Worker for CurateWorker {
                 self.send(generation, CurateStep::Finished(result));
             }
         }
-    }
-
-    fn supersedes(newer: &Message, older: &Message) -> bool {
-        matches!(
-            (newer, older),
-            (Message::Stores(_), Message::Stores(_))
-                | (Message::Logs, Message::Logs)
-                | (Message::Check(_), Message::Check(_))
-        )
     }
 }
 

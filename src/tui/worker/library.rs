@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::context::editable_piece;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
-use super::{curate, search, tell_unwatched, why, writer};
+use super::writer::LibraryMessage;
+use super::{curate, search, why, writer};
 use crate::core::change::history::{History, Record};
 use crate::core::change::recorded_edits;
 use crate::core::disk::revision::Revision;
@@ -49,41 +50,29 @@ pub(super) struct LibraryWorker {
     pub(super) offers: bool,
 }
 
-/// A message to the worker.
-#[derive(Debug)]
-pub(super) enum Message {
-    /// A job of the app.
-    Job(LibraryJob),
-    /// The writer made a change.
-    Written {
-        request: Box<Request>,
-        record: Box<Record>,
-    },
-}
-
 impl Worker for LibraryWorker {
-    type Job = Message;
+    type Job = LibraryMessage;
 
-    fn perform(&mut self, message: Message) {
+    fn perform(&mut self, message: LibraryMessage) {
         match message {
-            Message::Job(job) => self.run_job(job),
-            Message::Written { request, record } => self.after_write(request, *record),
+            LibraryMessage::Job(job) => self.run_job(job),
+            LibraryMessage::Written { request, record } => self.after_write(request, *record),
         }
     }
 
-    fn supersedes(newer: &Message, older: &Message) -> bool {
+    fn supersedes(newer: &LibraryMessage, older: &LibraryMessage) -> bool {
         use LibraryJob::{Compare, Context, Load, Queue, Read};
         match (newer, older) {
             (
-                Message::Job(Read { requester: new, .. }),
-                Message::Job(Read { requester: old, .. }),
+                LibraryMessage::Job(Read { requester: new, .. }),
+                LibraryMessage::Job(Read { requester: old, .. }),
             ) => new == old,
-            (Message::Job(Compare { .. }), Message::Job(Compare { .. }))
-            | (Message::Job(Load), Message::Job(Load))
-            | (Message::Job(Queue), Message::Job(Queue)) => true,
+            (LibraryMessage::Job(Compare { .. }), LibraryMessage::Job(Compare { .. }))
+            | (LibraryMessage::Job(Load), LibraryMessage::Job(Load))
+            | (LibraryMessage::Job(Queue), LibraryMessage::Job(Queue)) => true,
             (
-                Message::Job(Context { draft: new, .. }),
-                Message::Job(Context { draft: old, .. }),
+                LibraryMessage::Job(Context { draft: new, .. }),
+                LibraryMessage::Job(Context { draft: old, .. }),
             ) => new.is_some() == old.is_some(),
             _ => false,
         }
@@ -229,7 +218,7 @@ impl LibraryWorker {
         let mut targets = self.library.watched();
         targets.push((incoming_folder(&self.history), WatchDepth::All));
         let failed = watch.await_targets(targets);
-        tell_unwatched(&failed, &mut self.unwatched, &self.events);
+        self.events.tell_unwatched(&failed, &mut self.unwatched);
     }
 
     fn refresh(&mut self, paths: &[PathBuf]) {
@@ -237,7 +226,7 @@ impl LibraryWorker {
             // Watching starts before the files are read, so that no change is missed.
             let failed = watch.renew(paths);
             if !failed.is_empty() {
-                tell_unwatched(&failed, &mut self.unwatched, &self.events);
+                self.events.tell_unwatched(&failed, &mut self.unwatched);
             }
         }
         let incoming = incoming_folder(&self.history);

@@ -21,7 +21,7 @@ pub(crate) struct Meaning {
 
 impl Meaning {
     /// The model may be none.
-    pub(crate) fn new((model, cache): (&Path, &Path), empty_timeline: Timeline) -> Self {
+    pub(crate) fn new(model: &Path, cache: &Path, empty_timeline: Timeline) -> Self {
         Self {
             unopened: Some((model.to_owned(), cache.to_owned())),
             semantic: Err(NoSemantic::Unset),

@@ -55,7 +55,6 @@ pub(crate) enum Job {
     Find(SearchJob),
 }
 
-/// Searches the memories and the corpus.
 pub(crate) struct SearchWorker {
     pub(crate) events: EventSender,
     pub(crate) clock: Clock,
@@ -79,7 +78,8 @@ impl SearchWorker {
     /// Creates a worker with nothing to search yet.
     pub(crate) fn new(
         events: EventSender,
-        (clock, zone): (Clock, TimeZone),
+        clock: Clock,
+        zone: TimeZone,
         newest: Arc<AtomicU64>,
     ) -> Self {
         Self {
@@ -234,16 +234,6 @@ impl Worker for SearchWorker {
             }
             Job::Find(job) => self.find(&job),
         }
-    }
-
-    fn supersedes(newer: &Job, older: &Job) -> bool {
-        matches!(
-            (newer, older),
-            (Job::Stores(_), Job::Stores(_))
-                | (Job::Logs(_), Job::Logs(_))
-                | (Job::Ledger(_), Job::Ledger(_))
-                | (Job::Find(_), Job::Find(_))
-        )
     }
 }
 

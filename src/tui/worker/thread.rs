@@ -1,21 +1,21 @@
 //! A thread that performs jobs in order, skipping those that a newer job supersedes.
 
 use std::collections::VecDeque;
+use std::mem::discriminant;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Performs the jobs of a thread.
 pub(crate) trait Worker: Send + 'static {
-    /// The type of the jobs.
     type Job: Send + 'static;
 
-    /// Performs a job.
     fn perform(&mut self, job: Self::Job);
 
-    /// Whether a newer job makes an older one unnecessary.
-    fn supersedes(newer: &Self::Job, older: &Self::Job) -> bool;
+    /// Whether a newer job makes an older one unnecessary: any of the same kind, unless said.
+    fn supersedes(newer: &Self::Job, older: &Self::Job) -> bool {
+        discriminant(newer) == discriminant(older)
+    }
 
     /// Restores a consistent state after a job panicked. The panic hook has reported the panic.
     fn after_panic(&mut self) {}
@@ -28,7 +28,6 @@ enum Item<J> {
     End,
 }
 
-/// A running thread, and the sender of its jobs.
 pub(crate) struct WorkerThread<J> {
     sender: JobSender<J>,
     thread: JoinHandle<()>,
@@ -44,7 +43,6 @@ impl<J> Clone for JobSender<J> {
 }
 
 impl<J> JobSender<J> {
-    /// Queues a job.
     pub(crate) fn send(&self, job: J) {
         // The receiver is gone when the program is about to end.
         drop(self.0.send(Item::Job(job)));
@@ -67,7 +65,6 @@ impl<J: Send + 'static> Queue<J> {
         }
     }
 
-    /// Returns a sender for the queue.
     pub(crate) fn sender(&self) -> JobSender<J> {
         self.sender.clone()
     }
@@ -86,7 +83,6 @@ impl<J: Send + 'static> Queue<J> {
 }
 
 impl<J: Send + 'static> WorkerThread<J> {
-    /// Queues a job.
     pub(crate) fn send(&self, job: J) {
         self.sender.send(job);
     }

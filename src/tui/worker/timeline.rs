@@ -42,7 +42,6 @@ pub(crate) enum Job {
     Asked(TimelineJob),
 }
 
-/// Makes the timeline.
 pub(crate) struct TimelineWorker {
     events: EventSender,
     own_queue: JobSender<Job>,

@@ -7,10 +7,8 @@ use crate::core::memory::unsaved::{Unsaved, UnsavedStore};
 use crate::tui::effect::UnsavedJob;
 use crate::tui::event::{Event, EventSender};
 
-/// The name of the thread.
 pub(crate) const THREAD: &str = "unsaved texts";
 
-/// Keeps unsaved texts.
 pub(super) struct UnsavedWorker {
     pub(super) unsaved_store: UnsavedStore,
     pub(super) events: EventSender,

@@ -20,7 +20,6 @@ use crate::tui::event::{Event, EventSender, ExplainedText};
 /// not in the corpus yet.
 const RECENT: i64 = 10 * 60 * 1000;
 
-/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
     /// The current corpus.
@@ -69,15 +68,6 @@ impl Worker for WhyWorker {
             }
             Message::Job(job) => self.explain(job),
         }
-    }
-
-    fn supersedes(newer: &Message, older: &Message) -> bool {
-        matches!(
-            (newer, older),
-            (Message::Logs(_), Message::Logs(_))
-                | (Message::Queue(_), Message::Queue(_))
-                | (Message::Job(_), Message::Job(_))
-        )
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::library;
 use super::plan::Planner;
 use super::thread::{JobSender, Worker};
 use crate::core::Result;
@@ -34,7 +33,6 @@ pub(super) struct LockWait {
     pub(super) events: EventSender,
     /// Whether the program is about to end.
     pub(super) leaving: Arc<AtomicBool>,
-    /// Whether the writer waits for a lock.
     pub(super) waiting: Arc<AtomicBool>,
 }
 
@@ -77,7 +75,7 @@ pub(super) struct Writer {
     pub(super) library: Arc<Library>,
     /// The revisions that tome wrote, which the watcher ignores; `None` without a watcher.
     pub(super) expected: Option<Expected>,
-    pub(super) library_worker: JobSender<library::Message>,
+    pub(super) library_worker: JobSender<LibraryMessage>,
     pub(super) events: EventSender,
     pub(super) lock_wait: LockWait,
     /// How many files wait for review, as it was reported last.
@@ -94,7 +92,6 @@ pub(super) struct Writer {
     pub(super) shared: Vec<StoreId>,
 }
 
-/// A message to the writer.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A job of the app.
@@ -105,6 +102,18 @@ pub(super) enum Message {
     Incoming,
     /// Undo changes to the stores that a crashed process left unfinished.
     Settle,
+}
+
+/// A message to the library worker, which reads what was written.
+#[derive(Debug)]
+pub(super) enum LibraryMessage {
+    /// A job of the app.
+    Job(LibraryJob),
+    /// The writer made a change.
+    Written {
+        request: Box<Request>,
+        record: Box<Record>,
+    },
 }
 
 /// Counts a job as finished when it is dropped, also by a panic.
@@ -243,7 +252,6 @@ impl Writer {
         Ok(made?.record)
     }
 
-    /// Makes a reviewed change.
     fn write_reviewed(&self, request: &Request, reviewed: &Change) -> Result<Reviewed> {
         let planner = self.planner();
         let (author, moment) = (&self.author, &planner.moment);
@@ -269,7 +277,7 @@ impl Writer {
                 }
                 let record = Box::new(record);
                 self.library_worker
-                    .send(library::Message::Written { request, record });
+                    .send(LibraryMessage::Written { request, record });
             }
             result => self.events.send(Event::Committed { request, result }),
         }
@@ -301,7 +309,7 @@ impl Writer {
         let paths = self.settle_at(&roots)?;
         if !paths.is_empty() {
             let refresh = LibraryJob::Refresh(paths);
-            self.library_worker.send(library::Message::Job(refresh));
+            self.library_worker.send(LibraryMessage::Job(refresh));
         }
         Ok(())
     }
@@ -345,20 +353,20 @@ mod tests {
         home: tempfile::TempDir,
         writer: Writer,
         told: Receiver<Event>,
-        readers: mpsc::Receiver<library::Message>,
+        readers: mpsc::Receiver<LibraryMessage>,
     }
 
     /// Forwards the messages for the library worker.
-    struct Readers(mpsc::Sender<library::Message>);
+    struct Readers(mpsc::Sender<LibraryMessage>);
 
     impl Worker for Readers {
-        type Job = library::Message;
+        type Job = LibraryMessage;
 
-        fn perform(&mut self, message: library::Message) {
+        fn perform(&mut self, message: LibraryMessage) {
             drop(self.0.send(message));
         }
 
-        fn supersedes(_: &library::Message, _: &library::Message) -> bool {
+        fn supersedes(_: &LibraryMessage, _: &LibraryMessage) -> bool {
             false
         }
     }
@@ -446,7 +454,7 @@ mod tests {
 
         fn made(&self) -> Record {
             match self.readers.recv_timeout(Duration::from_secs(10)) {
-                Ok(library::Message::Written { record, .. }) => *record,
+                Ok(LibraryMessage::Written { record, .. }) => *record,
                 other => panic!("{other:?}, {:?}", self.told.try_recv()),
             }
         }
@@ -464,6 +472,11 @@ mod tests {
                 .canonicalize()
                 .expect("there")
                 .join("claude")
+        }
+
+        /// Writes a file as another program.
+        fn write(&self, path: &str, text: &str) {
+            fs::write(self.root().join(path), text).expect("writes");
         }
 
         fn read(&self, path: &str) -> String {
@@ -515,9 +528,9 @@ mod tests {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
         let theirs = "---\nname: Theirs\ndescription: by hand\ntype: project\n---\n";
-        fs::write(bench.root().join("theirs.md"), theirs).expect("writes");
+        bench.write("theirs.md", theirs);
         let text = bench.read("MEMORY.md") + "- [Theirs](theirs.md) - by hand\n";
-        fs::write(bench.root().join("MEMORY.md"), text).expect("writes");
+        bench.write("MEMORY.md", &text);
         bench.commit(reviewed);
         bench.made();
         let index = bench.read("MEMORY.md");
@@ -532,7 +545,7 @@ mod tests {
         let mut bench = Bench::new();
         let reviewed = bench.delete("auth.md");
         let theirs = bench.read("auth.md") + "\nTheirs.\n";
-        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.write("auth.md", &theirs);
         bench.commit(reviewed);
         let Ok(Event::Outdated { change, .. }) = bench.told.try_recv() else {
             panic!("it is not shown again");
@@ -591,7 +604,7 @@ mod tests {
         bench.die_deleting("auth.md");
         assert!(!bench.root().join("auth.md").exists());
         bench.writer.perform(Message::Settle);
-        let Ok(library::Message::Job(LibraryJob::Refresh(paths))) =
+        let Ok(LibraryMessage::Job(LibraryJob::Refresh(paths))) =
             bench.readers.recv_timeout(Duration::from_secs(10))
         else {
             panic!("nothing is read again");
@@ -658,11 +671,11 @@ mod tests {
     fn what_others_write_is_recorded_and_counted_when_the_store_is_read_again() {
         let mut bench = Bench::observing();
         assert_eq!(bench.counts(), None, "the first sight is no news");
-        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.write("auth.md", "theirs\n");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), Some(vec![1]));
         // The same file once more: the number is the same, but not what waits.
-        fs::write(bench.root().join("auth.md"), "theirs again\n").expect("writes");
+        bench.write("auth.md", "theirs again\n");
         bench.read_again("auth.md");
         assert_eq!(bench.counts(), Some(vec![1]));
         bench.read_again("auth.md");
@@ -706,7 +719,7 @@ mod tests {
         let mut bench = Bench::observing();
         let before = bench.read("auth.md");
         let theirs = before.replace("15 minutes", "30 minutes");
-        fs::write(bench.root().join("auth.md"), &theirs).expect("writes");
+        bench.write("auth.md", &theirs);
         bench.read_again("auth.md");
         let hunks = bench.waiting().into_iter().flat_map(|item| item.hunks);
         let ids: Vec<String> = hunks.map(|hunk| hunk.id).collect();
@@ -735,7 +748,7 @@ mod tests {
     #[test]
     fn what_another_process_is_about_to_record_is_counted_here_too() {
         let mut bench = Bench::observing();
-        fs::write(bench.root().join("auth.md"), "theirs\n").expect("writes");
+        bench.write("auth.md", "theirs\n");
         let root = bench.root();
         let other = History::open(bench.writer.history.dir()).named("tome hook");
         let lock = other.lock(&[&root]).expect("locks");

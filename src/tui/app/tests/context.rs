@@ -86,7 +86,7 @@ fn usual() -> TestApp {
 #[test]
 fn every_piece_is_listed_in_order_with_its_size_and_what_is_cut() {
     let ui = usual();
-    assert_eq!(ui.place(), KeyContext::Context);
+    ui.is_in(KeyContext::Context);
     let text = ui.text();
     let order = [
         "user      ~/.claude/CLAUDE.md",
@@ -108,9 +108,9 @@ fn every_piece_is_listed_in_order_with_its_size_and_what_is_cut() {
             .contains("1 cut"),
         "{text}"
     );
-    assert!(text.contains("tokens at 4 characters each"), "{text}");
+    ui.shows(["tokens at 4 characters each"]);
     // The first piece is selected, and its text is shown.
-    assert!(text.contains("Answer in short sentences."), "{text}");
+    ui.shows(["Answer in short sentences."]);
 }
 
 #[test]
@@ -119,11 +119,9 @@ fn a_filter_shows_the_pieces_with_its_words() {
     ui.press("/ panics");
     ui.shows([".claude/rules/rust.md", "No panics."]);
     ui.lacks(["docs/tests.md"]);
-    ui.press("x");
-    ui.shows(["Nothing here has these words"]);
-    ui.press("<esc>");
-    ui.shows(["docs/tests.md"]);
-    assert_eq!(ui.place(), KeyContext::Context);
+    ui.after("x").shows(["Nothing here has these words"]);
+    ui.after("<esc>").shows(["docs/tests.md"]);
+    ui.is_in(KeyContext::Context);
 }
 
 #[test]
@@ -139,8 +137,7 @@ fn the_cut_is_marked_where_the_text_is_cut() {
     assert!(at("✂ not loaded") < at("line 201"));
     assert!(at("line 201") < at("line 203"));
     // Of a rule that waits for its files, all is behind the line.
-    ui.press("<esc> k");
-    ui.shows(["No panics."]);
+    ui.after("<esc> k").shows(["No panics."]);
 }
 
 #[test]
@@ -150,20 +147,16 @@ fn tab_goes_from_agent_to_agent_and_round() {
     ui.shows(["context · codex in", "For Codex."]);
     ui.press("<tab>");
     ui.shows(["gemini loads nothing by itself", "may not be installed"]);
-    ui.press("<tab>");
-    ui.shows(["context · claude-code in"]);
-    ui.press("<s-tab>");
-    ui.shows(["context · gemini in"]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("<tab>").shows(["context · claude-code in"]);
+    ui.after("<s-tab>").shows(["context · gemini in"]);
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
 fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
     let mut ui = usual();
     let before = read(ui.home.path(), Agent::ClaudeCode, None).tokens();
-    ui.press("j <cr>");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("j <cr>").is_in(KeyContext::Editor);
     let status = format!("claude-code {before} tokens");
     ui.shows([&status]);
     // With the line break before them, eight letters are two tokens more.
@@ -173,8 +166,7 @@ fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
     let effects = ui.press("<c-s>");
     ui.planned(&effects);
     // The review of the change says it, too.
-    assert_eq!(ui.place(), KeyContext::Review);
-    ui.shows([&after]);
+    ui.is_in(KeyContext::Review).shows([&after]);
     let effects = ui.press("<cr>");
     let [Effect::Write(WriteJob::Commit { request, .. })] = effects.as_slice() else {
         panic!("{effects:?}");
@@ -188,16 +180,15 @@ fn a_piece_is_edited_and_the_meter_shows_what_it_will_be_before_it_is_saved() {
         request: request.clone(),
         result: Ok(None),
     });
-    assert_eq!(ui.place(), KeyContext::Context);
+    ui.is_in(KeyContext::Context);
     ui.shows([&format!("{} tokens", before + 2)]);
-    assert!(ui.row("▌").contains("CLAUDE.md"), "the cursor stays");
+    ui.row_has("▌", "CLAUDE.md"); // the cursor stays
 }
 
 #[test]
 fn an_index_that_grows_over_its_limit_is_told_while_it_is_typed() {
     let mut ui = usual();
-    ui.press("G <cr>");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("G <cr>").is_in(KeyContext::Editor);
     ui.shows(["✂ the last 3 lines of 203"]);
     ui.press("<c-end><cr>x<cr>y");
     ui.shows(["203 → 205 of 200 lines", "✂ the last 5 lines of 205"]);
@@ -207,10 +198,8 @@ fn an_index_that_grows_over_its_limit_is_told_while_it_is_typed() {
 fn what_is_left_unsaved_is_gone_on_with() {
     let mut ui = usual();
     ui.press("j <cr> <c-end>kept <esc>");
-    assert_eq!(ui.place(), KeyContext::Context);
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Editor);
-    ui.shows(["kept"]);
+    ui.is_in(KeyContext::Context);
+    ui.after("<cr>").is_in(KeyContext::Editor).shows(["kept"]);
     // The meter is of this text.
     ui.shows([" → "]);
 }
@@ -218,17 +207,14 @@ fn what_is_left_unsaved_is_gone_on_with() {
 #[test]
 fn what_tome_does_not_edit_is_shown_and_the_reason_said() {
     let mut ui = usual();
-    ui.press("jj <cr>");
-    assert_eq!(ui.place(), KeyContext::Reader);
+    ui.after("jj <cr>").is_in(KeyContext::Reader);
     ui.shows([
         "Read only: tome edits memories and instruction files",
         "Run the tests.",
     ]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Context);
+    ui.after("<esc>").is_in(KeyContext::Context);
     // A rule is an instruction file.
-    ui.press("j e");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("j e").is_in(KeyContext::Editor);
 }
 
 #[test]
@@ -237,17 +223,14 @@ fn undo_and_reload_work_from_here() {
     let undo = WriteJob::Do(Box::new(Request::Latest(UndoDirection::Undo)));
     assert_eq!(ui.press("u"), [Effect::Write(undo)]);
     fs::write(ui.home.path().join("instructions/CLAUDE.md"), "Shorter.\n").expect("writes");
-    ui.press("<f5> j");
-    ui.shows(["Shorter."]);
+    ui.after("<f5> j").shows(["Shorter."]);
 }
 
 #[test]
 fn small_screens_show_the_list_and_then_the_text() {
     let mut ui = opened(60, 16, Background::Dark);
-    ui.shows(["CLAUDE.md"]);
-    ui.lacks(["Answer in short"]);
-    ui.press("l");
-    ui.shows(["Answer in short"]);
+    ui.shows(["CLAUDE.md"]).lacks(["Answer in short"]);
+    ui.after("l").shows(["Answer in short"]);
     for (width, height) in [(20, 5), (1, 1), (300, 90)] {
         let mut ui = opened(width, height, Background::Light);
         for pressed in ["G", "l", "<esc>", "<tab>", "<tab>", "<cr>"] {

@@ -1,10 +1,10 @@
-//! Tests of curating: findings with their evidence, and what is done about them.
+//! Tests of ui: findings with their evidence, and what is done about them.
 
 use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{TestApp, moment, plan_of, you};
+use super::{TestApp, moment, requested, you};
 use crate::core::change::{Author, recorded_edits};
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::fix;
@@ -32,18 +32,18 @@ impl TestApp {
 
     /// The same before the pane is opened.
     fn untidy(width: u16, height: u16, background: Background) -> Self {
-        let mut curating = Self::sized(width, height, background);
+        let mut ui = Self::sized(width, height, background);
         let head =
             |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
-        let index = curating.read_file("MEMORY.md");
-        curating.write(
+        let index = ui.read_file("MEMORY.md");
+        ui.write(
             "notes.md",
             &format!("{}Pay the in\u{200b}voice.\n", head("Notes")),
         );
-        curating.write("hollow.md", &head("Hollow"));
+        ui.write("hollow.md", &head("Hollow"));
         let lines = "- [Notes](notes.md) - d\n- [Hollow](hollow.md) - d\n- [Gone](gone.md) - d\n- [Lost](lost.md) - d\n";
-        curating.write("MEMORY.md", &format!("{index}{lines}"));
-        curating
+        ui.write("MEMORY.md", &format!("{index}{lines}"));
+        ui
     }
 
     fn open_findings(&mut self) {
@@ -60,7 +60,6 @@ impl TestApp {
         Environment::of_home(home, home.to_owned(), home.join("data"))
     }
 
-    /// The findings, rule by rule.
     fn findings(&self) -> Vec<Vec<(StoreId, Finding)>> {
         let stores = self.library.stores.iter();
         let stores: Vec<Store> = stores.map(|snapshot| (*snapshot.store).clone()).collect();
@@ -104,8 +103,7 @@ impl TestApp {
 
     /// Plans the fixes that are asked for, as the library worker does; returns how many.
     fn plan_fixes(&mut self, effects: &[Effect]) -> usize {
-        let (generation, request) = plan_of(effects);
-        let Request::Fix(chosen) = &*request else {
+        let Request::Fix(chosen) = requested(effects) else {
             self.planned(effects);
             return 0;
         };
@@ -119,15 +117,8 @@ impl TestApp {
             .map(|(store, findings)| (&**store, findings.iter().collect()))
             .collect();
         let result = fix::plan_fixes(&stores, &moment());
-        let (generation, request) = (generation, request.clone());
-        let count = chosen.iter().map(|(_, findings)| findings.len()).sum();
-        self.tell(Event::Planned {
-            generation,
-            request,
-            result,
-            notes: Vec::new(),
-        });
-        count
+        self.answer_plan(effects, result);
+        chosen.iter().map(|(_, findings)| findings.len()).sum()
     }
 
     /// Makes the change that is asked for, as the writer does: the stores are read and checked
@@ -195,25 +186,24 @@ fn generation(effects: &[Effect]) -> u64 {
 
 #[test]
 fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
-    let mut curating = TestApp::untidy(100, 28, Background::Dark);
-    let effects = curating.press("c");
+    let mut ui = TestApp::untidy(100, 28, Background::Dark);
+    let effects = ui.press("c");
     let generation = generation(&effects);
-    assert_eq!(curating.place(), KeyContext::Curate);
-    curating.shows(["Checking the memories…"]);
-    let mut all = curating.findings();
+    ui.is_in(KeyContext::Curate);
+    ui.shows(["Checking the memories…"]);
+    let mut all = ui.findings();
     // What is less bad may be found first.
     all.reverse();
     let of = all.len();
     for (number, findings) in all.into_iter().enumerate() {
         let done = number + 1;
         let step = CurateStep::Found { findings, done, of };
-        curating.tell(Event::Curated { generation, step });
+        ui.tell(Event::Curated { generation, step });
     }
-    curating.titled(&format!("{of} of {of} rules"));
-    curating.is_at("notes");
+    ui.titled(&format!("{of} of {of} rules")).is_at("notes");
     let step = CurateStep::Finished(Ok(()));
-    curating.tell(Event::Curated { generation, step });
-    assert!(!curating.title().contains("rules"), "{}", curating.title());
+    ui.tell(Event::Curated { generation, step });
+    assert!(!ui.title().contains("rules"), "{}", ui.title());
     // An answer to an older check is dropped.
     let step = CurateStep::Found {
         findings: Vec::new(),
@@ -221,15 +211,15 @@ fn the_pane_opens_at_once_fills_rule_by_rule_and_starts_at_the_worst() {
         of: 2,
     };
     let generation = generation - 1;
-    curating.tell(Event::Curated { generation, step });
-    assert!(!curating.title().contains("rules"));
+    ui.tell(Event::Curated { generation, step });
+    assert!(!ui.title().contains("rules"));
 }
 
 #[test]
 fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
-    let mut curating = TestApp::untidy(100, 28, Background::Dark);
-    let effects = curating.press("c");
-    let mut all = curating.findings();
+    let mut ui = TestApp::untidy(100, 28, Background::Dark);
+    let effects = ui.press("c");
+    let mut all = ui.findings();
     let of = all.len();
     all.retain(|findings| !findings.is_empty());
     let step = CurateStep::Found {
@@ -238,11 +228,11 @@ fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
         of,
     };
     let generation = generation(&effects);
-    curating.tell(Event::Curated { generation, step });
-    curating.press("<esc>");
-    let effects = curating.press("c");
-    curating.check(&effects);
-    let doubled = curating.title();
+    ui.tell(Event::Curated { generation, step });
+    ui.press("<esc>");
+    let effects = ui.press("c");
+    ui.check(&effects);
+    let doubled = ui.title();
     let mut whole = TestApp::curating();
     assert_eq!(doubled, whole.title());
     whole.press("<esc>");
@@ -250,27 +240,21 @@ fn a_check_that_was_left_is_begun_again_and_nothing_is_doubled() {
 
 #[test]
 fn findings_are_grouped_by_file_and_filtered_with_the_cursor_where_it_was() {
-    let mut curating = TestApp::curating();
-    curating.select("hollow");
-    let rule = curating.here();
-    curating.press("s");
-    curating.is_at("empty");
-    curating.shows(["▾ hollow.md", "▾ MEMORY.md"]);
-    curating.press("s");
-    assert_eq!(curating.here(), rule);
-    curating.press("/");
-    assert_eq!(curating.place(), KeyContext::Prompt);
-    curating.press("hollow");
-    curating.shows(["hollow"]);
-    curating.lacks(["gone.md"]);
-    curating.press("<cr>");
-    assert_eq!(curating.place(), KeyContext::Curate);
-    assert_eq!(curating.here(), rule);
+    let mut ui = TestApp::curating();
+    ui.select("hollow");
+    let rule = ui.here();
+    ui.after("s").is_at("empty");
+    ui.shows(["▾ hollow.md", "▾ MEMORY.md"]);
+    ui.press("s");
+    assert_eq!(ui.here(), rule);
+    ui.after("/").is_in(KeyContext::Prompt);
+    ui.after("hollow").shows(["hollow"]);
+    ui.lacks(["gone.md"]);
+    ui.after("<cr>").is_in(KeyContext::Curate);
+    assert_eq!(ui.here(), rule);
     // What is hidden is not marked.
-    curating.press("*");
-    curating.shows(["1 marked"]);
-    curating.press("<esc>");
-    curating.shows(["gone.md", "1 marked"]);
+    ui.after("*").shows(["1 marked"]);
+    ui.after("<esc>").shows(["gone.md", "1 marked"]);
 }
 
 #[test]
@@ -279,205 +263,177 @@ fn looks() {
         ("dark", (120, 20), Background::Dark),
         ("light", (80, 24), Background::Light),
     ] {
-        let mut curating = TestApp::untidy(size.0, size.1, background);
-        curating.open_findings();
-        curating.press("j j <space>");
-        insta::assert_snapshot!(format!("curate-{name}"), curating.styled());
+        let mut ui = TestApp::untidy(size.0, size.1, background);
+        ui.open_findings();
+        ui.press("j j <space>");
+        insta::assert_snapshot!(format!("curate-{name}"), ui.styled());
     }
 }
 
 #[test]
 fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside_it() {
-    let mut curating = TestApp::curating();
-    let before = (
-        curating.read_file("MEMORY.md"),
-        curating.read_file("notes.md"),
-    );
-    curating.select("gone.md");
-    let effects = curating.press("f");
-    assert_eq!(curating.plan_fixes(&effects), 1);
-    curating.shows(["fix 1 finding", "- [Gone](gone.md)"]);
+    let mut ui = TestApp::curating();
+    let before = (ui.read_file("MEMORY.md"), ui.read_file("notes.md"));
+    ui.select("gone.md");
+    let effects = ui.press("f");
+    assert_eq!(ui.plan_fixes(&effects), 1);
+    ui.shows(["fix 1 finding", "- [Gone](gone.md)"]);
     assert_eq!(
-        curating.read_file("MEMORY.md"),
+        ui.read_file("MEMORY.md"),
         before.0,
         "nothing is written yet"
     );
-    let effects = curating.press("<cr>");
-    curating.commit_and_check(&effects);
-    assert!(!curating.read_file("MEMORY.md").contains("gone.md"));
-    curating.is_at("lost.md");
-    curating.titled("freed 1 line, ");
-    curating.undo_and_check();
-    assert_eq!(curating.read_file("MEMORY.md"), before.0);
-    assert!(!curating.title().contains("freed"), "{}", curating.title());
+    let effects = ui.press("<cr>");
+    ui.commit_and_check(&effects);
+    assert!(!ui.read_file("MEMORY.md").contains("gone.md"));
+    ui.is_at("lost.md").titled("freed 1 line, ");
+    ui.undo_and_check();
+    assert_eq!(ui.read_file("MEMORY.md"), before.0);
+    assert!(!ui.title().contains("freed"), "{}", ui.title());
     // A range of rows; Esc drops it.
-    curating.press("V k");
-    curating.shows(["2 marked"]);
-    curating.press("<esc>");
-    curating.lacks(["marked"]);
-    assert_eq!(curating.place(), KeyContext::Curate);
+    ui.after("V k").shows(["2 marked"]);
+    ui.after("<esc>").lacks(["marked"]);
+    ui.is_in(KeyContext::Curate);
     // Several at once are one change, over all groups.
-    curating.select("index-dangling");
-    curating.press("<space>");
-    curating.select("notes");
-    curating.press("<space>");
-    curating.shows(["3 marked"]);
-    let effects = curating.press("f");
-    assert_eq!(curating.plan_fixes(&effects), 3);
-    let effects = curating.press("<cr>");
-    curating.commit_and_check(&effects);
-    assert!(
-        curating
-            .read_file("notes.md")
-            .ends_with("Pay the invoice.\n")
-    );
-    assert!(!curating.read_file("MEMORY.md").contains("lost.md"));
-    curating.lacks(["marked"]);
-    curating.undo_and_check();
+    ui.select("index-dangling");
+    ui.press("<space>");
+    ui.select("notes");
+    ui.after("<space>").shows(["3 marked"]);
+    let effects = ui.press("f");
+    assert_eq!(ui.plan_fixes(&effects), 3);
+    let effects = ui.press("<cr>");
+    ui.commit_and_check(&effects);
+    assert!(ui.read_file("notes.md").ends_with("Pay the invoice.\n"));
+    assert!(!ui.read_file("MEMORY.md").contains("lost.md"));
+    ui.lacks(["marked"]);
+    ui.undo_and_check();
     assert_eq!(
-        (
-            curating.read_file("MEMORY.md"),
-            curating.read_file("notes.md")
-        ),
+        (ui.read_file("MEMORY.md"), ui.read_file("notes.md")),
         before
     );
 }
 
 #[test]
 fn a_fix_of_a_file_that_was_changed_meanwhile_is_refused() {
-    let mut curating = TestApp::curating();
-    curating.select("gone.md");
-    let effects = curating.press("f");
-    let index = curating.read_file("MEMORY.md");
-    fs::write(curating.path("MEMORY.md"), format!("\n{index}")).expect("writes");
-    curating.plan_fixes(&effects);
-    curating.shows(["was changed meanwhile"]);
-    assert_eq!(curating.place(), KeyContext::Curate);
+    let mut ui = TestApp::curating();
+    ui.select("gone.md");
+    let effects = ui.press("f");
+    let index = ui.read_file("MEMORY.md");
+    fs::write(ui.path("MEMORY.md"), format!("\n{index}")).expect("writes");
+    ui.plan_fixes(&effects);
+    ui.shows(["was changed meanwhile"]);
+    ui.is_in(KeyContext::Curate);
 }
 
 #[test]
 fn a_memory_is_edited_at_the_line_and_escape_comes_back_to_the_list_as_it_was() {
-    let mut curating = TestApp::curating();
-    curating.select("lost.md");
-    let here = curating.here();
-    curating.press("e");
-    assert_eq!(curating.place(), KeyContext::Editor);
-    curating.shows(["edit · MEMORY.md"]);
+    let mut ui = TestApp::curating();
+    ui.select("lost.md");
+    let here = ui.here();
+    ui.after("e").is_in(KeyContext::Editor);
+    ui.shows(["edit · MEMORY.md"]);
     // Typed text goes into the line of the finding.
-    curating.press("X");
-    curating.shows(["X- [Lost](lost.md)"]);
-    curating.press("<c-z> <esc>");
-    assert_eq!(curating.place(), KeyContext::Curate);
-    assert_eq!(curating.here(), here);
-    curating.select("notes");
-    curating.press("e");
-    curating.shows(["edit · notes.md"]);
-    curating.press("<esc> <cr>");
-    assert_eq!(curating.place(), KeyContext::Preview);
-    curating.is_at("Notes");
-    curating.press("<esc>");
-    assert_eq!(curating.place(), KeyContext::Curate);
-    curating.is_at("notes");
+    ui.after("X").shows(["X- [Lost](lost.md)"]);
+    ui.after("<c-z> <esc>").is_in(KeyContext::Curate);
+    assert_eq!(ui.here(), here);
+    ui.select("notes");
+    ui.after("e").shows(["edit · notes.md"]);
+    ui.after("<esc> <cr>").is_in(KeyContext::Preview);
+    ui.is_at("Notes");
+    ui.after("<esc>").is_in(KeyContext::Curate);
+    ui.is_at("notes");
 }
 
 #[test]
 fn the_memories_of_the_marked_findings_are_deleted_in_one_change() {
-    let mut curating = TestApp::curating();
-    curating.select("hollow");
-    curating.press("<space>");
-    curating.select("notes");
-    curating.press("<space>");
-    let effects = curating.press("d");
-    let (_, request) = plan_of(&effects);
-    let Request::Delete(stores) = &*request else {
-        panic!("{request:?}");
+    let mut ui = TestApp::curating();
+    ui.select("hollow");
+    ui.press("<space>");
+    ui.select("notes");
+    ui.press("<space>");
+    let effects = ui.press("d");
+    let Request::Delete(stores) = requested(&effects) else {
+        panic!("{effects:?}");
     };
     assert_eq!(stores[0].1, ["hollow.md", "notes.md"]);
-    curating.plan_fixes(&effects);
-    let effects = curating.press("y");
-    curating.commit_and_check(&effects);
-    curating.lacks(["▾ empty"]);
-    curating.titled("freed");
-    curating.undo_and_check();
-    curating.shows(["▾ empty"]);
+    ui.plan_fixes(&effects);
+    let effects = ui.press("y");
+    ui.commit_and_check(&effects);
+    ui.lacks(["▾ empty"]).titled("freed");
+    ui.undo_and_check();
+    ui.shows(["▾ empty"]);
     // The index itself is no memory.
-    curating.select("gone.md");
-    assert_eq!(curating.press("d"), []);
-    curating.shows(["The index is no memory"]);
+    ui.select("gone.md");
+    assert_eq!(ui.press("d"), []);
+    ui.shows(["The index is no memory"]);
 }
 
 #[test]
 fn a_finding_is_waived_with_words_shown_on_request_and_opened_again() {
-    let mut curating = TestApp::curating();
-    curating.select("gone.md");
-    curating.press("w");
-    assert_eq!(curating.place(), KeyContext::Prompt);
-    assert_eq!(curating.press("<cr>"), [], "it asks for words");
-    let effects = curating.press("soon <cr>");
-    curating.waive(&effects);
-    curating.shows(["1 finding waived · u undoes it"]);
-    curating.lacks(["gone.md"]);
-    curating.is_at("lost.md");
-    curating.press(".");
-    curating.select("gone.md");
-    assert!(curating.here().ends_with("waived"), "{}", curating.here());
-    curating.shows(["waived on 2026-02-12 by kim: soon"]);
+    let mut ui = TestApp::curating();
+    ui.select("gone.md");
+    ui.after("w").is_in(KeyContext::Prompt);
+    assert_eq!(ui.press("<cr>"), [], "it asks for words");
+    let effects = ui.press("soon <cr>");
+    ui.waive(&effects);
+    ui.shows(["1 finding waived · u undoes it"]);
+    ui.lacks(["gone.md"]).is_at("lost.md");
+    ui.press(".");
+    ui.select("gone.md");
+    assert!(ui.here().ends_with("waived"), "{}", ui.here());
+    ui.shows(["waived on 2026-02-12 by kim: soon"]);
     // Again opens it; undo waives it again, undo of that opens it.
-    let effects = curating.press("w");
-    curating.waive(&effects);
-    assert!(!curating.here().contains("waived"), "{}", curating.here());
-    let effects = curating.press("u");
-    curating.waive(&effects);
-    assert!(curating.here().ends_with("waived"), "{}", curating.here());
-    let effects = curating.press("u");
-    curating.waive(&effects);
-    assert!(!curating.here().contains("waived"), "{}", curating.here());
-    let effects = curating.press("<c-r>");
-    curating.waive(&effects);
-    assert!(curating.here().ends_with("waived"), "{}", curating.here());
+    let effects = ui.press("w");
+    ui.waive(&effects);
+    assert!(!ui.here().contains("waived"), "{}", ui.here());
+    let effects = ui.press("u");
+    ui.waive(&effects);
+    assert!(ui.here().ends_with("waived"), "{}", ui.here());
+    let effects = ui.press("u");
+    ui.waive(&effects);
+    assert!(!ui.here().contains("waived"), "{}", ui.here());
+    let effects = ui.press("<c-r>");
+    ui.waive(&effects);
+    assert!(ui.here().ends_with("waived"), "{}", ui.here());
 }
 
 #[test]
 fn a_pinned_memory_has_no_open_findings() {
-    let mut curating = TestApp::curating();
-    curating.select("gone.md");
-    let effects = curating.press("P");
-    curating.waive(&effects);
-    curating.lacks(["gone.md", "lost.md"]);
-    let effects = curating.press("u");
-    curating.waive(&effects);
-    assert!(curating.text().contains("lost.md"), "one undo");
+    let mut ui = TestApp::curating();
+    ui.select("gone.md");
+    let effects = ui.press("P");
+    ui.waive(&effects);
+    ui.lacks(["gone.md", "lost.md"]);
+    let effects = ui.press("u");
+    ui.waive(&effects);
+    ui.shows(["lost.md"]); // one undo
 }
 
 #[test]
 fn a_change_outside_is_checked_and_keeps_the_cursor_the_marks_and_the_folds() {
-    let mut curating = TestApp::curating();
-    curating.select("empty");
-    curating.press("h");
-    curating.select("lost.md");
-    curating.press("<space> k");
-    curating.is_at("lost.md");
-    let index = curating
+    let mut ui = TestApp::curating();
+    ui.select("empty");
+    ui.press("h");
+    ui.select("lost.md");
+    ui.after("<space> k").is_at("lost.md");
+    let index = ui
         .read_file("MEMORY.md")
         .replace("- [Gone](gone.md) - d\n", "");
-    let effects = curating.write("MEMORY.md", &index);
+    let effects = ui.write("MEMORY.md", &index);
     // Until the check is finished.
-    curating.shows(["gone.md"]);
-    curating.check(&effects);
-    curating.lacks(["gone.md"]);
-    curating.is_at("✓ lost.md");
-    curating.shows(["▸ empty"]);
+    ui.shows(["gone.md"]);
+    ui.check(&effects);
+    ui.lacks(["gone.md"]).is_at("✓ lost.md");
+    ui.shows(["▸ empty"]);
     // The logs changed, the stores did not.
-    let library = Arc::clone(&curating.library);
-    assert_eq!(curating.tell(Event::Indexed(library)), []);
+    let library = Arc::clone(&ui.library);
+    assert_eq!(ui.tell(Event::Indexed(library)), []);
 }
 
 #[test]
 fn escape_takes_the_marks_away_and_then_leaves() {
-    let mut curating = TestApp::curating();
-    curating.press("<space> <esc>");
-    assert_eq!(curating.place(), KeyContext::Curate);
-    curating.lacks(["marked"]);
-    curating.press("<esc>");
-    assert_eq!(curating.place(), KeyContext::Tree);
+    let mut ui = TestApp::curating();
+    ui.after("<space> <esc>").is_in(KeyContext::Curate);
+    ui.lacks(["marked"]);
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 
 use jiff::tz::TimeZone;
 
-use super::{TestApp, copying, kept_text, moment, plan_of};
+use super::{TestApp, copied_text, copying, has, kept_text, moment, requested};
 use crate::core::insight::ledger::{Account, Ledger};
 use crate::core::insight::timeline::Timeline;
 use crate::core::insight::timeline::summarize::Offline;
@@ -18,7 +18,7 @@ use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope, log_summaries};
 use crate::core::search::fixture::TestModel;
 use crate::core::search::semantic::Semantic;
-use crate::tui::effect::{Effect, LibraryJob, LogsJob, Request, SearchJob, TerminalJob};
+use crate::tui::effect::{Effect, LogsJob, Request, SearchJob, TerminalJob};
 use crate::tui::event::{Event, EventSender};
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -55,8 +55,7 @@ impl TestApp {
         fs::write(projects.join("s1.jsonl"), SAID).expect("a log");
         let (events, received) = EventSender::new();
         let newest = Arc::new(AtomicU64::new(0));
-        let time = (moment as fn() -> _, TimeZone::UTC);
-        let mut worker = SearchWorker::new(events, time, Arc::clone(&newest));
+        let mut worker = SearchWorker::new(events, moment, TimeZone::UTC, Arc::clone(&newest));
         worker.perform(Job::Stores(Arc::clone(&ui.library)));
         ui.searcher = Some(Searcher {
             worker,
@@ -115,11 +114,9 @@ impl TestApp {
 #[test]
 fn an_empty_query_shows_what_is_new() {
     let mut ui = TestApp::with_logs();
-    ui.press("/");
-    assert_eq!(ui.place(), KeyContext::Find);
+    ui.after("/").is_in(KeyContext::Find);
     ui.shows(["Auth Refactor", "session ", "claude · shop", "newest first"]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -127,21 +124,16 @@ fn a_memory_is_found_by_letters_opened_and_edited_at_the_match() {
     let mut ui = TestApp::with_logs();
     ui.press("/ jwt<space>refsh");
     ui.shows(["◆ Auth Refactor", "Use JWT with refresh token rotation."]);
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.after("<cr>").is_in(KeyContext::Preview);
     ui.is_at("Auth Refactor");
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Find, "the list is still there");
     ui.shows(["❯ jwt refsh"]);
     assert_eq!(ui.press("<c-e>"), []);
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     let kept = ui.press("X");
     let text = kept_text(&kept);
-    assert!(
-        text.text.contains("\nXUse JWT with refresh"),
-        "{}",
-        text.text
-    );
+    has(&text.text, "\nXUse JWT with refresh");
 }
 
 #[test]
@@ -166,13 +158,11 @@ fn what_is_found_is_as_old_as_in_the_tree() {
         in_tree.contains(" 3d ") && found.contains(" 3d "),
         "{in_tree} {found}"
     );
-    ui.press("<space>since:2d");
-    ui.lacks(["◆ Release"]);
+    ui.after("<space>since:2d").lacks(["◆ Release"]);
     // A file that is read again keeps it.
     let library = Arc::clone(&ui.library);
     ui.searcher().worker.perform(Job::Stores(library));
-    ui.press("<bs>9d");
-    ui.shows(["◆ Release"]);
+    ui.after("<bs>9d").shows(["◆ Release"]);
 }
 
 #[test]
@@ -180,13 +170,8 @@ fn the_text_of_the_preview_is_copied() {
     let mut ui = TestApp::new();
     ui.press("jjjj");
     let copied = ui.press("Y");
-    let [Effect::Terminal(TerminalJob::Copy(text))] = copied.as_slice() else {
-        panic!("{copied:?}");
-    };
-    assert!(
-        text.contains("Use JWT with refresh token rotation."),
-        "{text}"
-    );
+    let text = copied_text(&copied);
+    has(text, "Use JWT with refresh token rotation.");
     assert!(!text.contains("description:"), "without the header: {text}");
 }
 
@@ -201,8 +186,7 @@ fn a_session_is_kept_from_its_row_and_from_its_log() {
         panic!("{row:?}");
     };
     assert_eq!(file.id, "s1");
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.after("<cr>").is_in(KeyContext::Log);
     assert_eq!(ui.press("C"), row);
     ui.tell(Event::Kept(Ok(true)));
     ui.shows(["tome has a copy"]);
@@ -213,14 +197,12 @@ fn a_message_is_found_and_its_log_opens_there() {
     let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<space>in:logs<space>");
     ui.shows(["in:logs ×", "you · why does"]);
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.after("<cr>").is_in(KeyContext::Log);
     ui.shows(["log people out?", "▸ Bash   cargo test auth"]);
     assert_eq!(ui.press("y"), [copying("claude-code:s1#L1")]);
     let effects = ui.press("O");
     assert_eq!(effects, [copying("cd /shop && claude --resume s1")]);
-    ui.press("jj<cr>");
-    ui.shows(["│ two_tabs FAILED"]);
+    ui.after("jj<cr>").shows(["│ two_tabs FAILED"]);
     ui.press("<esc>");
     assert_eq!(ui.place(), KeyContext::Find, "back to the results");
 }
@@ -228,8 +210,7 @@ fn a_message_is_found_and_its_log_opens_there() {
 #[test]
 fn tool_text_is_found_when_words_give_nothing() {
     let mut ui = TestApp::with_logs();
-    ui.press("/ \"two_tabs \"");
-    ui.shows(["tool · why doe"]);
+    ui.after("/ \"two_tabs \"").shows(["tool · why doe"]);
 }
 
 #[test]
@@ -238,28 +219,17 @@ fn marks_go_to_the_tree_or_to_the_clipboard() {
     ui.press("/ type:project<space><tab><tab>");
     ui.shows(["2 marked"]);
     let copied = ui.press("<c-y>");
-    let [Effect::Terminal(TerminalJob::Copy(lines))] = copied.as_slice() else {
-        panic!("{copied:?}");
-    };
+    let lines = copied_text(&copied);
     assert_eq!(lines.lines().count(), 2);
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Tree);
-    ui.shows(["2 marked"]);
+    ui.after("<cr>").is_in(KeyContext::Tree).shows(["2 marked"]);
     let effects = ui.press("d");
-    assert!(
-        matches!(
-            effects.as_slice(),
-            [Effect::Library(LibraryJob::Plan { .. })]
-        ),
-        "{effects:?}"
-    );
+    assert!(matches!(requested(&effects), Request::Delete(_)));
 }
 
 #[test]
 fn what_is_not_understood_is_said_and_nothing_found_teaches() {
     let mut ui = TestApp::with_logs();
-    ui.press("/ since:never");
-    ui.shows(["since"]);
+    ui.after("/ since:never").shows(["since"]);
     ui.press("<c-u>zzzzqqqq");
     ui.shows(["nothing found", "just as it stands"]);
 }
@@ -267,41 +237,24 @@ fn what_is_not_understood_is_said_and_nothing_found_teaches() {
 #[test]
 fn a_filter_is_completed_and_taken_back() {
     let mut ui = TestApp::with_logs();
-    ui.press("/ ty");
-    ui.shows(["type:"]);
-    ui.press("<right> pro <right>");
-    ui.shows(["type:project ×"]);
-    ui.press("<bs>");
-    ui.lacks(["type:project ×"]);
+    ui.after("/ ty").shows(["type:"]);
+    ui.after("<right> pro <right>").shows(["type:project ×"]);
+    ui.after("<bs>").lacks(["type:project ×"]);
 }
 
 #[test]
 fn a_log_is_in_the_tree_and_grows_on_the_screen() {
     let mut ui = TestApp::with_logs();
-    ui.press("G");
-    ui.is_at("sessions");
+    ui.after("G").is_at("sessions");
     ui.press("l j l j");
-    let row = ui.row("▌");
-    assert!(row.contains("why does refresh"), "{row}");
-    assert!(ui.text().contains("Each tab presents"), "the preview reads");
-    ui.press("<cr> G");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.row_has("▌", "why does refresh");
+    ui.shows(["Each tab presents"]); // the preview reads
+    ui.after("<cr> G").is_in(KeyContext::Log);
     let path = ui.home.path().join("agent/projects/-shop/s1.jsonl");
     let more = r#"{"type":"user","uuid":"u2","timestamp":"2026-01-02T04:04:05Z","message":{"role":"user","content":"and now?"}}"#;
     fs::write(&path, format!("{SAID}{more}\n")).expect("writes");
     ui.look();
     ui.shows(["and now?"]);
-}
-
-#[test]
-fn words_are_found_in_a_log() {
-    let mut ui = TestApp::with_logs();
-    ui.press("/ people<space>out<cr>/");
-    assert_eq!(ui.place(), KeyContext::Prompt);
-    ui.press("failed<cr>");
-    ui.shows(["│ two_tabs FAILED"]);
-    ui.press("/ nowhere <cr>");
-    ui.shows(["Not in this conversation"]);
 }
 
 #[test]
@@ -321,12 +274,9 @@ fn every_key_of_a_log_does_its_work() {
     );
     ui.press("T");
     ui.shows(["│ two_tabs FAILED", "What tools did is shown"]);
-    ui.press("T");
-    ui.lacks(["│ two_tabs FAILED"]);
-    ui.press("M");
-    ui.shows(["Reasoning is shown"]);
-    ui.press("I");
-    ui.shows(["What the program put in is shown"]);
+    ui.after("T").lacks(["│ two_tabs FAILED"]);
+    ui.after("M").shows(["Reasoning is shown"]);
+    ui.after("I").shows(["What the program put in is shown"]);
     ui.press("/ t<cr>");
     let first = here(&ui);
     ui.press("n");
@@ -368,8 +318,7 @@ fn the_preview_of_find_is_scrolled_without_leaving_the_list() {
 #[test]
 fn the_line_that_was_found_is_edited_also_where_the_memory_is_open_already() {
     let mut ui = TestApp::with_logs();
-    ui.press("/ jwt<space>refsh<cr>");
-    ui.is_at("Auth Refactor");
+    ui.after("/ jwt<space>refsh<cr>").is_at("Auth Refactor");
     ui.press("/ access<space>token <c-e>");
     let kept = ui.press("X");
     let text = kept_text(&kept);
@@ -381,12 +330,10 @@ fn marks_outlive_what_was_typed_when_they_were_made() {
     let mut ui = TestApp::with_logs();
     ui.press("/ jwt<tab> <c-u>publish<tab> <c-u>tea");
     ui.shows(["2 marked"]);
-    ui.press("<cr>");
-    ui.shows(["2 marked"]);
+    ui.after("<cr>").shows(["2 marked"]);
     let effects = ui.press("d");
-    let (_, request) = plan_of(&effects);
-    let Request::Delete(stores) = &*request else {
-        panic!("{request:?}");
+    let Request::Delete(stores) = requested(&effects) else {
+        panic!("{effects:?}");
     };
     let paths: Vec<&String> = stores.iter().flat_map(|(_, paths)| paths).collect();
     assert!(paths.contains(&&"release.md".to_owned()), "{paths:?}");
@@ -401,8 +348,7 @@ fn enter_waits_for_the_answer_to_what_was_typed() {
     let effects = ui.unanswered(|ui| ui.press("publish<cr>"));
     assert_eq!(ui.place(), KeyContext::Find, "the old rows are not it");
     ui.perform(effects);
-    assert_eq!(ui.place(), KeyContext::Preview);
-    ui.is_at("Release Process");
+    ui.is_in(KeyContext::Preview).is_at("Release Process");
 }
 
 #[test]

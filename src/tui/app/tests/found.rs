@@ -31,7 +31,6 @@ fn write_log(ui: &mut TestApp, name: &str, lines: &[(&str, &str)]) {
     ui.look();
 }
 
-/// The search that was asked for last.
 fn last_search(effects: Vec<Effect>) -> SearchJob {
     let jobs = effects.into_iter().filter_map(|effect| match effect {
         Effect::Search(job) => Some(job),
@@ -65,8 +64,7 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
     let preview = |line: &str| line.chars().skip(41).collect::<String>();
     let mut rows = text.lines().skip(2).map(preview);
     assert!(rows.any(|row| row.contains("key change is that")), "{text}");
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.after("<cr>").is_in(KeyContext::Log);
     let here = ui.text();
     ui.press("n");
     let there = ui.text();
@@ -96,24 +94,18 @@ fn a_log_that_find_opened_counts_the_lines_that_find_counted() {
     log.push_str(&format!("{call}\n"));
     fs::write(folder.join("s9.jsonl"), log).expect("written");
     ui.look();
-    ui.press("/ needle");
-    ui.shows(["2 found in 1 place", "▸+1"]);
-    ui.press("<cr>");
-    ui.shows(["1/2 found"]);
-    ui.press("n n");
-    ui.shows(["1/2 found"]);
+    ui.after("/ needle").shows(["2 found in 1 place", "▸+1"]);
+    ui.after("<cr>").shows(["1/2 found"]);
+    ui.after("n n").shows(["1/2 found"]);
     // Looked for here, it is found in calls, too.
-    ui.press("/ needle <cr>");
-    ui.shows(["/3 found"]);
+    ui.after("/ needle <cr>").shows(["/3 found"]);
 }
 
 #[test]
 fn a_log_found_by_letters_has_a_next_match() {
     let mut ui = TestApp::with_logs();
-    ui.press("/ rfrsh<space>rttn<space>");
-    ui.shows(["∴"]);
-    ui.press("in:logs<space><cr>n");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.after("/ rfrsh<space>rttn<space>").shows(["∴"]);
+    ui.after("in:logs<space><cr>n").is_in(KeyContext::Log);
     ui.lacks(["Not in this conversation"]);
 }
 
@@ -123,8 +115,7 @@ fn a_slip_of_the_keyboard_finds_the_word_and_letters_are_not_listed() {
     ui.press("/ refersh<space>rotatoin");
     ui.shows(["≈ Use JWT with refresh token", "not as typed"]);
     ui.lacks(["∴"]);
-    ui.press("<c-u>refresh");
-    ui.lacks(["≈", "∴"]);
+    ui.after("<c-u>refresh").lacks(["≈", "∴"]);
 }
 
 #[test]
@@ -147,9 +138,9 @@ fn the_lines_of_a_session_are_one_row_and_copies_are_counted() {
     let list: Vec<String> = text.lines().map(|l| l.chars().take(40).collect()).collect();
     assert!(!list.join("\n").contains("**"), "{text}");
     ui.shows(["the needle is lost", "a needle again"]);
-    assert!(ui.row("▌◇").contains("▾+1"), "{}", ui.text());
+    ui.row_has("▌◇", "▾+1");
     ui.press("<left>");
-    assert!(ui.row("▌◇").contains("▸+1"), "{}", ui.text());
+    ui.row_has("▌◇", "▸+1");
 }
 
 #[test]
@@ -172,34 +163,17 @@ fn subagents_are_counted_nowhere() {
     ui.look();
     ui.shows(["· 1 session"]);
     ui.press("G");
-    let row = ui.row("▌");
-    assert!(row.contains("sessions") && row.contains(" 1 "), "{row}");
+    ui.row_has("▌", "sessions");
+    ui.row_has("▌", " 1 ");
     ui.press("z G");
-    assert!(
-        ui.row("▌").contains("look for tabs"),
-        "it is listed: {}",
-        ui.text()
-    );
-}
-
-#[test]
-fn queries_are_remembered() {
-    let mut ui = TestApp::with_logs();
-    ui.press("/ publish<esc>/ tea<cr><esc><esc>/");
-    ui.shows(["❯ tea"]);
-    ui.press("<up>");
-    ui.shows(["❯ publish"]);
-    ui.press("<up>");
-    assert!(ui.text().contains("❯ tea"), "what was there: {}", ui.text());
+    ui.row_has("▌", "look for tabs"); // it is listed
 }
 
 #[test]
 fn a_found_memory_is_read_on_a_small_screen_too() {
     let mut ui = TestApp::sized_with_logs(60, 20, Background::Dark);
-    ui.press("/ jwt<cr>");
-    ui.shows(["Use JWT.", "Auth design"]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Find);
+    ui.after("/ jwt<cr>").shows(["Use JWT.", "Auth design"]);
+    ui.after("<esc>").is_in(KeyContext::Find);
 }
 
 #[test]
@@ -245,8 +219,7 @@ fn what_is_new_is_not_said_to_be_found_for_a_query() {
     // The worker has not answered yet.
     ui.unanswered(|ui| ui.press("refresh"));
     let text = ui.text();
-    ui.shows(["searching…"]);
-    ui.lacks(["found"]);
+    ui.shows(["searching…"]).lacks(["found"]);
     assert!(list_title(&ui).contains("newest first"), "{text}");
     // Without words the filters decide, and all that they allow are counted.
     ui.press("<c-u>in:logs<space>");
@@ -326,14 +299,12 @@ fn what_is_wrong_with_a_query_is_said_in_full_beside_all_that_was_typed() {
     let mut ui = TestApp::sized_with_logs(80, 24, Background::Dark);
     ui.press("/agent:nobody<space>gradient");
     let text = ui.text();
-    for part in [
+    ui.shows([
         "agent:nobody",
         "gradient",
         "not understood",
         "agent: is one of",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    ]);
     for agent in Agent::all() {
         assert!(text.contains(agent.name()), "{agent:?}: {text}");
     }
@@ -353,8 +324,7 @@ fn nothing_is_final_only_when_the_logs_are_read() {
         "nothing yet · reading logs 40 %",
     ]);
     ui.tell(Event::Reading(None));
-    ui.shows(["Nothing was found."]);
-    ui.lacks(["nothing yet"]);
+    ui.shows(["Nothing was found."]).lacks(["nothing yet"]);
 }
 
 #[test]

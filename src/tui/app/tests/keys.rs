@@ -4,13 +4,14 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::{AUTH, TestApp, plan_of};
-use crate::core::change::history::Record;
-use crate::core::change::{Author, ChangeRequest, ChangeVerb};
+use super::pruning::record;
+use super::{AUTH, TestApp, has, is_forgotten, kept_text, outside, requested};
+use crate::core::Error;
+use crate::core::change::{ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::Warning;
 use crate::core::memory::discover::DiscoveryScope;
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::theme::Background;
@@ -18,21 +19,14 @@ use crate::tui::theme::Background;
 #[test]
 fn folding_sorting_and_hiding() {
     let mut ui = TestApp::new();
-    ui.press("Z");
-    ui.lacks(["User Preferences"]);
-    ui.press("z");
-    ui.shows(["User Preferences"]);
-    ui.press("s");
-    ui.shows(["Sorted by age"]);
-    ui.press("-");
-    ui.lacks(["what the agent sees"]);
-    ui.press("-");
-    ui.shows(["what the agent sees"]);
+    ui.after("Z").lacks(["User Preferences"]);
+    ui.after("z").shows(["User Preferences"]);
+    ui.after("s").shows(["Sorted by age"]);
+    ui.after("-").lacks(["what the agent sees"]);
+    ui.after("-").shows(["what the agent sees"]);
     ui.press(AUTH);
-    ui.press("<space>");
-    ui.shows(["1 marked"]);
-    ui.press("U");
-    ui.lacks(["marked"]);
+    ui.after("<space>").shows(["1 marked"]);
+    ui.after("U").lacks(["marked"]);
 }
 
 #[test]
@@ -61,12 +55,11 @@ fn the_screen_is_repainted_in_every_place() {
 
 #[test]
 fn keys_are_offered_where_they_do_something_and_can_be_clicked() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let bottom = |ui: &TestApp| ui.text().lines().last().unwrap_or_default().to_owned();
     assert!(bottom(&ui).contains("e edit") && bottom(&ui).contains("d delete"));
     ui.click_on("e edit");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     ui.press("<esc> g G");
     assert!(!bottom(&ui).contains("e edit"), "{}", bottom(&ui));
     assert!(!bottom(&ui).contains("d delete"), "{}", bottom(&ui));
@@ -82,10 +75,8 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
     // Too long for one row, it goes on in the next.
     ui.press("j j");
     ui.shows(["MEMORY.md does not list it", "││ lists it"]);
-    let effects = ui.press("L");
-    let (_, request) = plan_of(&effects);
     assert!(matches!(
-        *request,
+        requested(&ui.press("L")),
         Request::Change {
             change_request: ChangeRequest::Index(_),
             ..
@@ -94,32 +85,13 @@ fn a_memory_that_its_index_leaves_out_is_marked_and_listed_by_a_key() {
 }
 
 #[test]
-fn the_filter_takes_the_name_of_a_store_and_of_an_agent() {
-    let mut ui = TestApp::new();
-    ui.press("f claude");
-    ui.shows(["Auth Refactor", "User Preferences"]);
-    ui.lacks(["Episodes 2026-02"]);
-}
-
-#[test]
-fn the_agents_own_memory_comes_first() {
-    let mut ui = TestApp::new();
-    ui.press("g");
-    ui.is_at("claude");
-}
-
-#[test]
 fn a_message_does_not_stay_below_a_dialog() {
     let mut ui = TestApp::new();
-    ui.press("s");
-    ui.shows(["Sorted by age"]);
-    ui.press("?");
-    ui.lacks(["Sorted by age"]);
+    ui.after("s").shows(["Sorted by age"]);
+    ui.after("?").lacks(["Sorted by age"]);
     ui.shows(["help · tree"]);
-    ui.press("/ rename");
-    ui.shows(["rename: another name"]);
-    ui.press("<esc><esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("/ rename").shows(["rename: another name"]);
+    ui.after("<esc><esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -146,8 +118,7 @@ fn moving_by_pages_and_to_the_ends() {
         assert_eq!(here(&ui), first, "{back}");
     }
     ui.press(AUTH);
-    ui.press("<tab>");
-    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.after("<tab>").is_in(KeyContext::Preview);
     for pressed in [
         "j",
         "k",
@@ -160,81 +131,45 @@ fn moving_by_pages_and_to_the_ends() {
     ] {
         assert_eq!(ui.press(pressed), [], "{pressed}");
     }
-    ui.press("] [ <esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("] [ <esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
 fn the_text_goes_to_another_editor_or_is_thrown_away() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let effects = ui.press("E");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.path == "auth.md")
-    );
+    assert_eq!(outside(&effects).path, "auth.md");
     ui.press("e X");
     let effects = ui.press("<c-o>");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text.contains('X'))
-    );
-    ui.press("<c-q>");
-    ui.shows(["if pressed again"]);
+    has(&outside(&effects).text, "X");
+    ui.after("<c-q>").shows(["if pressed again"]);
     // Whoever goes on typing is asked again.
-    ui.press("Y <c-q>");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("Y <c-q>").is_in(KeyContext::Editor);
     let effects = ui.press("<c-q>");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
-    assert_eq!(ui.place(), KeyContext::Tree);
+    is_forgotten(&effects);
+    ui.is_in(KeyContext::Tree);
 }
 
 #[test]
 fn a_change_of_the_history_is_taken_back_or_brought_back() {
     let mut ui = TestApp::new();
     ui.press("H");
-    let record = Record {
-        id: "A".to_owned(),
-        time: 1,
-        author: Author {
-            who: "claude".to_owned(),
-            door: "mcp".to_owned(),
-        },
-        verb: ChangeVerb::Edit,
-        message: "Memory saved: auth.md".to_owned(),
-        files: Vec::new(),
-        of: None,
-        origin: None,
-        tombstones: Vec::new(),
-    };
+    let record = record(&ui, "A", ChangeVerb::Edit, &["auth.md"]);
     let effects = ui.tell(Event::HistoryLoaded(vec![record]));
+    let id = "A".to_owned();
+    let compare = LibraryJob::Compare { id: id.clone() };
+    assert_eq!(effects, [Effect::Library(compare)]);
+    assert_eq!(requested(&ui.press("u")), Request::Undo(id.clone()));
     assert_eq!(
-        effects,
-        [Effect::Library(LibraryJob::Compare { id: "A".to_owned() })]
+        requested(&ui.press("r")),
+        Request::Restore { id, only: None }
     );
-    for (pressed, expected) in [
-        ("u", Request::Undo("A".to_owned())),
-        (
-            "r",
-            Request::Restore {
-                id: "A".to_owned(),
-                only: None,
-            },
-        ),
-    ] {
-        let effects = ui.press(pressed);
-        assert!(
-            matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
-            "{effects:?}"
-        );
-    }
 }
 
 /// Edits a memory and saves it after another program wrote `decided` in the same place.
 fn meet_conflict(ui: &mut TestApp, decided: &str) {
     save_after(ui, |base| Some(base.replace("## Decision", decided)));
-    assert_eq!(ui.place(), KeyContext::Merge);
+    ui.is_in(KeyContext::Merge);
 }
 
 /// Edits a memory and saves it after another program made this of it. Returns what that asks for.
@@ -242,11 +177,8 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
     ui.press(AUTH);
     ui.press("e");
     let kept = ui.press("X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let effects = ui.press("<c-s>");
-    let (generation, request) = plan_of(&effects);
     let base = text.base.clone().unwrap_or_default();
     let conflict = Conflict {
         path: text.path.clone(),
@@ -254,12 +186,7 @@ fn save_after(ui: &mut TestApp, made: impl FnOnce(&str) -> Option<String>) -> Ve
         base: Some(base.into_bytes()),
         mine: Some(text.text.clone().into_bytes()),
     };
-    ui.tell(Event::Planned {
-        generation,
-        request: request.clone(),
-        result: Err(crate::core::Error::Conflict(Box::new(conflict))),
-        notes: Vec::new(),
-    })
+    ui.answer_plan(&effects, Err(Error::Conflict(Box::new(conflict))))
 }
 
 #[test]
@@ -267,7 +194,7 @@ fn a_text_whose_file_was_deleted_is_written_anew() {
     let mut ui = TestApp::new();
     let effects = save_after(&mut ui, |_| None);
     ui.shows(["! the file is gone: saving creates it again"]);
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     let saved = effects.iter().find_map(|effect| match effect {
         Effect::Library(LibraryJob::Plan { request, .. }) => Some(request),
         _ => None,
@@ -294,11 +221,9 @@ fn a_long_conflict_is_read_to_its_end_before_it_is_decided() {
     let mut ui = TestApp::sized(80, 24, Background::Dark);
     let theirs: String = (0..30).map(|line| format!("their line {line}\n")).collect();
     meet_conflict(&mut ui, &theirs);
-    ui.shows(["below (PgDn)"]);
-    ui.lacks(["their line 29"]);
+    ui.shows(["below (PgDn)"]).lacks(["their line 29"]);
     ui.press("<pagedown><pagedown><pagedown>");
-    ui.shows(["their line 29"]);
-    ui.lacks(["below (PgDn)"]);
+    ui.shows(["their line 29"]).lacks(["below (PgDn)"]);
     let wheel = Input::Mouse(MouseEvent {
         kind: MouseEventKind::ScrollUp,
         column: 40,
@@ -359,10 +284,7 @@ fn a_wide_tree_says_what_its_memories_are_about() {
         ui.row("Auth Refactor")
     };
     let wide = row(200);
-    assert!(
-        wide.contains("Auth Refactor  Backend auth migration status"),
-        "{wide}"
-    );
+    has(&wide, "Auth Refactor  Backend auth migration status");
     let narrow = row(100);
     assert!(!narrow.contains("Auth Refactor  Backend"), "{narrow}");
 }
@@ -371,7 +293,15 @@ fn a_wide_tree_says_what_its_memories_are_about() {
 /// any other. Then keys and sizes at random: `TOME_RESIZES` says how many.
 #[test]
 fn a_frame_of_another_size_is_drawn_in_every_place() {
-    const SIZES: [(u16, u16); 6] = [(120, 36), (100, 20), (80, 24), (40, 10), (200, 60), (9, 3)];
+    const SIZES: [(u16, u16); 7] = [
+        (120, 36),
+        (100, 20),
+        (80, 24),
+        (40, 10),
+        (300, 90),
+        (9, 3),
+        (1, 1),
+    ];
     const KEYS: [&str; 12] = [
         "j",
         "<pagedown>",

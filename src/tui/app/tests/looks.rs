@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, moment, you};
+use super::{AUTH, TestApp, kept_text, moment, you};
+use crate::core::Error;
 use crate::core::change::{ChangeContext, ChangeRequest, commit, plan, recorded_edits};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::unsaved::Unsaved;
-use crate::tui::effect::{Effect, LibraryJob, UnsavedJob};
 use crate::tui::event::Event;
 use crate::tui::theme::Background;
 
@@ -66,16 +66,7 @@ fn looks_of_the_editor_and_of_what_it_asks() {
         check("save", name, &ui);
         ui.press("<esc>");
         let effects = ui.press("<c-s>");
-        let Some(Effect::Library(LibraryJob::Plan {
-            generation,
-            request,
-        })) = effects.last()
-        else {
-            panic!("{effects:?}");
-        };
-        let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-            panic!("{kept:?}");
-        };
+        let text = kept_text(&kept);
         let base = text.base.clone().unwrap_or_default();
         let theirs = base.replace("## Decision", "## Decided");
         let conflict = Conflict {
@@ -84,12 +75,7 @@ fn looks_of_the_editor_and_of_what_it_asks() {
             mine: Some(text.text.clone().into_bytes()),
             theirs: Some(theirs.into_bytes()),
         };
-        ui.tell(Event::Planned {
-            generation: *generation,
-            request: request.clone(),
-            result: Err(crate::core::Error::Conflict(Box::new(conflict))),
-            notes: Vec::new(),
-        });
+        ui.answer_plan(&effects, Err(Error::Conflict(Box::new(conflict))));
         check("conflict", name, &ui);
         let mut ui = TestApp::sized(80, 24, background);
         let root = ui.home.path().join("claude");
@@ -145,9 +131,9 @@ fn looks_of_history() {
 #[test]
 fn looks_of_the_review() {
     for (name, background) in BOTH {
-        let mut reviewing = TestApp::sized_reviewing(100, 20, background);
-        check("review", name, &reviewing);
-        reviewing.press("J J");
-        check("hunk", name, &reviewing);
+        let mut ui = TestApp::sized_reviewing(100, 20, background);
+        check("review", name, &ui);
+        ui.press("J J");
+        check("hunk", name, &ui);
     }
 }

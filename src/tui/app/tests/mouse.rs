@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{
     Event as Input, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 
-use super::{AUTH, TestApp};
+use super::TestApp;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -44,10 +44,8 @@ impl TestApp {
 
 #[test]
 fn the_hints_on_the_border_of_a_dialog_can_be_clicked() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("r");
-    assert_eq!(ui.place(), KeyContext::Prompt);
+    let mut ui = TestApp::at_auth();
+    ui.after("r").is_in(KeyContext::Prompt);
     ui.click_on("to    auth");
     assert_eq!(ui.place(), KeyContext::Prompt, "elsewhere, nothing happens");
     ui.press("<c-u> x");
@@ -55,14 +53,14 @@ fn the_hints_on_the_border_of_a_dialog_can_be_clicked() {
     let is_plan = |effect: &Effect| matches!(effect, Effect::Library(LibraryJob::Plan { .. }));
     assert!(effects.iter().any(is_plan), "{effects:?}");
     ui.click_on("Esc back");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
 
     let effects = ui.press("d");
     ui.planned(&effects);
-    assert_eq!(ui.place(), KeyContext::Deleting);
+    ui.is_in(KeyContext::Deleting);
     let effects = ui.click_on("y delete 1 memory");
     assert!(matches!(effects[..], [Effect::Write(_)]), "{effects:?}");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
 
     for (keys, hint) in [("?", "Esc back"), (":", "Esc back"), ("n", "Esc back")] {
         ui.press(keys);
@@ -74,12 +72,11 @@ fn the_hints_on_the_border_of_a_dialog_can_be_clicked() {
 
 #[test]
 fn a_field_of_the_form_is_gone_to_by_a_click_and_turned_by_another() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("n");
     ui.click_on("about ");
     ui.press("t e a");
-    assert!(ui.row("about ").contains("tea"), "{}", ui.text());
+    ui.row_has("about ", "tea");
     ui.click_on("kind ");
     let before = ui.row("kind ");
     ui.click_on("kind ");
@@ -88,23 +85,18 @@ fn a_field_of_the_form_is_gone_to_by_a_click_and_turned_by_another() {
 
 #[test]
 fn what_is_pasted_into_one_line_has_no_control_characters() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("n");
     ui.paste("My\nnew \u{7}\u{1b}[31mname\u{0}\ttoo\r\n");
-    let row = ui.row("name ");
-    assert!(row.contains("My new [31mname too"), "{row}");
-    assert!(ui.row("file ").contains("my_new"), "{}", ui.text());
+    ui.row_has("name ", "My new [31mname too");
+    ui.row_has("file ", "my_new");
 }
 
 #[test]
 fn a_folded_section_lists_its_memories_beside_it() {
     let mut ui = TestApp::sized(120, 28, Background::Dark);
-    ui.press("j");
-    ui.shows(["User Preferences —"]);
-    ui.press("h");
-    ui.is_at("▸ User");
-    ui.shows(["User Preferences —"]);
+    ui.after("j").shows(["User Preferences —"]);
+    ui.after("h").is_at("▸ User").shows(["User Preferences —"]);
 }
 
 #[test]
@@ -114,7 +106,7 @@ fn a_history_without_changes_offers_nothing_to_undo() {
     ui.tell(Event::HistoryLoaded(Vec::new()));
     let text = ui.text();
     let hints = text.lines().last().unwrap_or_default();
-    assert_eq!(ui.place(), KeyContext::History);
+    ui.is_in(KeyContext::History);
     assert!(!hints.contains("undo this"), "{hints}");
     assert!(!hints.contains("restore"), "{hints}");
     assert!(hints.contains("Esc back"), "{hints}");
@@ -134,8 +126,7 @@ fn a_pane_with_the_whole_screen_says_how_to_leave_it() {
 #[test]
 fn another_agent_is_chosen_by_a_click_on_its_name() {
     let mut ui = TestApp::sized(120, 28, Background::Dark);
-    ui.press("i");
-    ui.shows(["context · claude-code"]);
+    ui.after("i").shows(["context · claude-code"]);
     ui.click_on("codex ");
     ui.shows(["context · codex"]);
     ui.click_on("claude-code ");
@@ -144,10 +135,8 @@ fn another_agent_is_chosen_by_a_click_on_its_name() {
 
 #[test]
 fn the_wheel_moves_in_a_list_to_choose_from() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("M");
-    assert_eq!(ui.place(), KeyContext::List);
+    let mut ui = TestApp::at_auth();
+    ui.after("M").is_in(KeyContext::List);
     let first = ui.row("│ ▌");
     let (column, row) = ui.cell_of("│ ▌");
     let mut wheel = |kind| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, moment, you};
+use super::{TestApp, kept_text, moment, you};
 use crate::core::change::history::Record;
 use crate::core::change::{Direction, commit, replay};
 use crate::core::memory::library::Library;
@@ -86,12 +86,10 @@ fn a_new_memory_is_under_the_cursor() {
     // A filter that would hide it goes, and one that shows it stays.
     ui.press("f tea<cr>");
     ui.add("Zebra");
-    ui.is_at("Zebra");
-    ui.lacks(["filter ❯"]);
+    ui.is_at("Zebra").lacks(["filter ❯"]);
     ui.press("f auth<cr>");
     ui.add("Auth2");
-    ui.is_at("Auth2");
-    ui.shows(["filter ❯"]);
+    ui.is_at("Auth2").shows(["filter ❯"]);
 }
 
 #[test]
@@ -131,27 +129,21 @@ fn a_new_memory_that_was_left_is_gone_on_with() {
     })));
     ui.press("zebra <esc>");
     ui.shows(["draft.md is not saved; n goes on with it"]);
-    ui.press("n");
-    assert_eq!(ui.place(), KeyContext::Editor);
-    ui.shows(["zebra"]);
+    ui.after("n").is_in(KeyContext::Editor).shows(["zebra"]);
 }
 
 #[test]
 fn a_renamed_memory_stays_under_the_cursor() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.change("r<c-u>prod<space>hosts<cr>", "<cr>");
-    ui.is_at("Auth Refactor");
-    ui.shows(["prod_hosts.md"]);
+    ui.is_at("Auth Refactor").shows(["prod_hosts.md"]);
     assert!(ui.home.path().join("claude/prod_hosts.md").exists());
 }
 
 #[test]
 fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("j");
-    ui.is_at("Release Process");
+    let mut ui = TestApp::at_auth();
+    ui.after("j").is_at("Release Process");
     ui.change("d", "y");
     ui.is_at("Auth Refactor");
     ui.press("g");
@@ -165,12 +157,9 @@ fn after_a_deletion_the_neighbour_is_under_the_cursor_and_undo_returns() {
 
 #[test]
 fn a_saved_draft_of_another_process_is_under_the_cursor() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let kept = ui.press("e X");
-    let Some(Effect::Unsaved(crate::tui::effect::UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let text = text.clone();
     ui.press("<c-q><c-q> g");
     ui.tell(Event::Abandoned(vec![text]));
@@ -182,22 +171,17 @@ fn a_saved_draft_of_another_process_is_under_the_cursor() {
 #[test]
 fn folding_everything_stays_in_the_store() {
     let mut ui = TestApp::new();
-    ui.press("f design<cr> <esc>");
-    ui.is_at("Auth design");
-    ui.press("Z");
-    ui.is_at("session");
-    ui.press("z");
-    ui.is_at("session");
+    ui.after("f design<cr> <esc>").is_at("Auth design");
+    ui.after("Z").is_at("session");
+    ui.after("z").is_at("session");
 }
 
 #[test]
 fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.change("d", "y");
     // User and Project are folded.
-    ui.press("g j h j h");
-    ui.lacks(["User Preferences  "]);
+    ui.after("g j h j h").lacks(["User Preferences  "]);
     let effects = ui.press("u");
     ui.commit(&effects);
     ui.is_at("Auth Refactor");
@@ -206,13 +190,10 @@ fn a_fold_above_opens_for_what_was_changed_and_others_stay() {
 
 #[test]
 fn a_deleted_range_is_not_marked_again_when_it_comes_back() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("V j");
-    ui.shows(["2 marked"]);
+    let mut ui = TestApp::at_auth();
+    ui.after("V j").shows(["2 marked"]);
     ui.change("d", "y");
     let effects = ui.press("u");
     ui.commit(&effects);
-    ui.shows(["Release Process"]);
-    ui.lacks(["marked"]);
+    ui.shows(["Release Process"]).lacks(["marked"]);
 }

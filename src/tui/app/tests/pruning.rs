@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, you};
+use super::{AUTH, TestApp, has, requested, you};
 use crate::core::change::history::{FileChange, Record};
 use crate::core::change::{BrokenLinks, Change, ChangeVerb, Edit};
 use crate::core::disk::revision::Revision;
@@ -11,16 +11,9 @@ use crate::core::disk::sandbox::Attributes;
 use crate::core::insight::ledger::{Account, Correction, Ledger};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::tui::effect::{Effect, LibraryJob, Request};
+use crate::tui::effect::{Effect, Request};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
-
-fn requested(effects: &[Effect]) -> Request {
-    match effects {
-        [Effect::Library(LibraryJob::Plan { request, .. })] => (**request).clone(),
-        other => panic!("{other:?}"),
-    }
-}
 
 fn deleted(effects: &[Effect]) -> Vec<String> {
     match requested(effects) {
@@ -38,70 +31,56 @@ fn a_range_is_marked_from_one_end_to_the_other() {
         let mut ui = TestApp::new();
         ui.press(PREFERENCES);
         ui.press(keys);
-        assert!(ui.text().contains("3 marked"), "{keys}: {}", ui.text());
+        ui.shows(["3 marked"]);
         let all = ["auth.md", "release.md", "user_prefs.md"];
         assert_eq!(deleted(&ui.press("d")), all, "an open range counts");
-        ui.press("k");
-        ui.shows(["2 marked"]);
+        ui.after("k").shows(["2 marked"]);
         ui.press("<space> G");
-        assert!(ui.text().contains("2 marked"), "a closed range stays");
+        ui.shows(["2 marked"]); // a closed range stays
     }
     let mut ui = TestApp::new();
     ui.press(PREFERENCES);
-    ui.press("V j j <esc>");
-    ui.lacks(["marked"]);
+    ui.after("V j j <esc>").lacks(["marked"]);
 }
 
 #[test]
 fn a_section_is_marked_at_once_folded_or_not() {
     let mut ui = TestApp::new();
-    ui.press("j j j <space>");
-    ui.shows(["2 marked"]);
-    ui.press("<space>");
-    ui.lacks(["marked"]);
+    ui.after("j j j <space>").shows(["2 marked"]);
+    ui.after("<space>").lacks(["marked"]);
     ui.press("h <space>");
     assert_eq!(deleted(&ui.press("d")), ["auth.md", "release.md"]);
     ui.press("g <space>");
-    assert!(ui.text().contains("3 marked"), "the whole store");
+    ui.shows(["3 marked"]); // the whole store
 }
 
 #[test]
 fn marks_are_inverted_in_their_store() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("<space> *");
     assert_eq!(deleted(&ui.press("d")), ["release.md", "user_prefs.md"]);
 }
 
 #[test]
 fn all_stores_are_one_list_in_the_order_of_age_or_size() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("S");
-    let text = ui.text();
-    ui.shows(["memory · all stores, oldest first"]);
+    let mut ui = TestApp::at_auth();
+    ui.after("S").shows(["memory · all stores, oldest first"]);
     let row = ui.row("▌");
-    assert!(
-        row.contains("Auth Refactor ") && row.contains(" claude  "),
-        "{text}"
-    );
+    has(&row, "Auth Refactor ");
+    has(&row, " claude  ");
     ui.lacks(["▾ claude"]);
-    ui.press("S g");
-    ui.shows(["largest first"]);
+    ui.after("S g").shows(["largest first"]);
     ui.is_at("Auth Refactor");
-    ui.press("S S");
-    assert!(ui.text().contains("never read first"), "{}", ui.text());
-    ui.press("S S");
-    ui.is_at("Auth Refactor");
-    assert!(ui.text().contains("Project"), "the tree again");
+    ui.after("S S").shows(["never read first"]);
+    ui.after("S S").is_at("Auth Refactor");
+    ui.shows(["Project"]); // the tree again
     ui.press("S <esc>");
-    assert!(ui.text().contains("Project"), "the tree again");
+    ui.shows(["Project"]); // the tree again
 }
 
 #[test]
 fn how_a_memory_was_used_is_told_and_orders_the_list() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let account = |ui: &TestApp, path: &str| {
         let id = ui.id("claude");
         let store = Store::open("claude", id.root(), Some(Layout::Index)).expect("a store");
@@ -132,21 +111,12 @@ fn how_a_memory_was_used_is_told_and_orders_the_list() {
     }];
     let ledger = Ledger::new(accounts, corrections, Vec::new());
     ui.tell(Event::Counted(Arc::new(ledger)));
-    let text = ui.text();
-    assert!(
-        text.contains("in context 1 · read 0 · corrected 1"),
-        "{text}"
-    );
-    assert!(
-        text.contains("Corrected again: no, rotate the tokens"),
-        "{text}"
-    );
-    ui.press("S S S S G");
-    let text = ui.text();
-    assert!(text.contains("never read first"), "{text}");
-    assert!(ui.row("▌").contains("Release"), "{text}");
+    ui.shows(["in context 1 · read 0 · corrected 1"]);
+    ui.shows(["Corrected again: no, rotate the tokens"]);
+    ui.after("S S S S G").shows(["never read first"]);
+    ui.row_has("▌", "Release");
     ui.press("S g");
-    assert!(ui.row("▌").contains("Auth Refactor"), "{}", ui.text());
+    ui.row_has("▌", "Auth Refactor");
 }
 
 #[test]
@@ -175,17 +145,14 @@ fn a_memory_is_as_old_as_its_header_or_git_says() {
 #[test]
 fn a_filter_finds_a_store_by_its_name() {
     let mut ui = TestApp::new();
-    ui.press("f facts");
-    ui.shows(["User", "Episodes"]);
+    ui.after("f facts").shows(["User", "Episodes"]);
     ui.lacks(["Auth Refactor"]);
 }
 
 #[test]
 fn all_marked_memories_move_and_their_links_follow_or_stay() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("<space> <space> M");
-    ui.shows(["move 2 memories to"]);
+    let mut ui = TestApp::at_auth();
+    ui.after("<space> <space> M").shows(["move 2 memories to"]);
     let request = requested(&ui.press("<cr>"));
     let memories = ["auth.md", "release.md"].map(|path| (ui.id("claude"), path.to_owned()));
     let asked = |links| Request::Move {
@@ -256,9 +223,7 @@ fn one_of_many_is_restored() {
     let gone = record(&ui, "A", ChangeVerb::Delete, &["a.md", "b.md"]);
     let root = gone.files[0].root.clone();
     ui.tell(Event::HistoryLoaded(vec![gone]));
-    ui.press("r");
-    assert_eq!(ui.place(), KeyContext::List);
-    ui.shows(["all 2"]);
+    ui.after("r").is_in(KeyContext::List).shows(["all 2"]);
     let request = requested(&ui.press("j j <cr>"));
     let only = Request::Restore {
         id: "A".to_owned(),
@@ -269,8 +234,7 @@ fn one_of_many_is_restored() {
 
 #[test]
 fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("H");
     let records = vec![
         record(&ui, "C", ChangeVerb::Edit, &["release.md"]),
@@ -282,15 +246,13 @@ fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
     ];
     ui.tell(Event::HistoryLoaded(records));
     ui.shows(["history · auth.md · 1 change"]);
-    let row = ui.row("▌");
-    assert!(row.contains("claude") && row.contains("undone"), "{row}");
+    ui.row_has("▌", "claude");
+    ui.row_has("▌", "undone");
     ui.lacks(["release.md"]);
     // What is undone is made again by the same key.
     assert_eq!(requested(&ui.press("u")), Request::Redo("A".to_owned()));
-    ui.press("A");
-    let text = ui.text();
-    ui.shows(["history · everything · 2 changes"]);
-    assert!(ui.row("▌").contains("auth.md"), "the cursor stays: {text}");
+    ui.after("A").shows(["history · everything · 2 changes"]);
+    ui.row_has("▌", "auth.md"); // the cursor stays
 }
 
 #[test]
@@ -305,27 +267,20 @@ fn the_message_of_a_change_keeps_the_key_that_undoes_it() {
         request: Box::new(Request::Delete(Vec::new())),
         result: Ok(Some(record)),
     });
-    let row = ui.row("30 memories deleted");
-    assert!(row.contains("… · u undoes it"), "{row}");
+    ui.row_has("30 memories deleted", "… · u undoes it");
 }
 
 #[test]
 fn one_pane_gets_the_whole_screen_and_gives_it_back() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let both = ui.text();
-    ui.press("+");
-    let text = ui.text();
-    ui.shows(["Release Process"]);
-    assert!(!text.contains("access token"), "only the tree: {text}");
-    ui.press("<tab>");
-    ui.shows(["access token"]);
+    ui.after("+").shows(["Release Process"]);
+    ui.lacks(["access token"]);
+    ui.after("<tab>").shows(["access token"]);
     ui.lacks(["▾ claude"]);
     ui.press("<tab> <a-z>");
     assert_eq!(ui.text(), both);
-    ui.press("H +");
-    ui.shows(["what it did"]);
-    ui.lacks(["╭ history"]);
+    ui.after("H +").shows(["what it did"]).lacks(["╭ history"]);
 }
 
 #[test]

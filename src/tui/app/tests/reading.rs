@@ -14,20 +14,16 @@ fn words_are_found_in_a_log_at_every_letter_with_their_number() {
     let mut ui = TestApp::with_logs();
     ui.press("/ people<space>out<cr>");
     let here = |ui: &TestApp| ui.row("▌");
-    ui.press("/ tab");
-    ui.shows(["find ❯ tab  1/2"]);
+    ui.after("/ tab").shows(["find ❯ tab  1/2"]);
     assert!(here(&ui).contains("Each tab presents"), "{}", ui.text());
-    ui.press("s");
-    ui.shows(["find ❯ tabs  1/1", "two_tabs FAILED"]);
-    ui.press("x");
-    ui.shows(["0/0"]);
+    ui.after("s").shows(["find ❯ tabs  1/1", "two_tabs FAILED"]);
+    ui.after("x").shows(["0/0"]);
     assert!(here(&ui).contains("people out"), "back where it began");
-    ui.press("<bs> <bs> <cr>");
-    ui.shows(["1/2 found"]);
-    ui.press("n");
-    ui.shows(["2/2 found"]);
-    ui.press("/ tabs<esc>");
-    ui.lacks(["found"]);
+    ui.after("<bs> <bs> <cr>").shows(["1/2 found"]);
+    ui.after("n").shows(["2/2 found"]);
+    ui.after("/ tabs<esc>").lacks(["found"]);
+    ui.press("/ nowhere <cr>");
+    ui.shows(["Not in this conversation"]);
 }
 
 #[test]
@@ -63,8 +59,7 @@ fn a_session_is_resumed_and_its_command_copied() {
         text: line,
         by: "wl-copy".to_owned(),
     });
-    let row = ui.row("Copied cd /shop && claude --resume s1");
-    assert!(row.contains("· wl-copy"), "{row}");
+    ui.row_has("Copied cd /shop && claude --resume s1", "· wl-copy");
     let effects = ui.tell(Event::NotCopied("x".to_owned()));
     assert_eq!(
         effects,
@@ -93,7 +88,7 @@ fn a_session_is_resumed_before_its_log_is_read() {
     ui.press("/ people<space>out");
     // Reading is requested and not done.
     ui.unanswered(|ui| ui.press("<cr>"));
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.is_in(KeyContext::Log);
     let effects = ui.press("o");
     assert!(
         matches!(
@@ -117,11 +112,9 @@ fn a_memory_leads_to_the_session_in_which_it_was_written() {
     named("s1");
     ui.press(AUTH);
     ui.shows(["Written in the session why does refresh"]);
-    ui.press("<tab>[<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
+    ui.after("<tab>[<cr>").is_in(KeyContext::Log);
     ui.shows(["log people out?"]);
     ui.press("<esc>");
     named("s77");
-    ui.press("<tab>jk");
-    ui.shows(["whose log is not here: s77"]);
+    ui.after("<tab>jk").shows(["whose log is not here: s77"]);
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use super::{TestApp, plan_of, you};
+use super::{TestApp, has, requested, you};
+use crate::core::Error;
 use crate::core::change::history::Origin;
 use crate::core::change::{Author, Change};
 use crate::core::disk::revision::Revision;
@@ -35,9 +36,9 @@ impl TestApp {
     }
 
     pub(super) fn sized_reviewing(width: u16, height: u16, background: Background) -> Self {
-        let mut reviewing = Self::sized(width, height, background);
-        observe_store(&reviewing.history, &reviewing.store(), &moment(1)).expect("observes");
-        reviewing.rewrite("auth.md", |text| {
+        let mut ui = Self::sized(width, height, background);
+        observe_store(&ui.history, &ui.store(), &moment(1)).expect("observes");
+        ui.rewrite("auth.md", |text| {
             text.replace("migration status", "migration state")
                 .replace("15 minutes", "30 minutes")
         });
@@ -52,15 +53,15 @@ impl TestApp {
             }),
         };
         let paths = ["auth.md".to_owned()];
-        let (history, store) = (&reviewing.history, reviewing.store());
+        let (history, store) = (&ui.history, ui.store());
         observe_files(history, &store, &paths, writer, &moment(2)).expect("observes");
-        reviewing.rewrite("grace.md", |_| {
+        ui.rewrite("grace.md", |_| {
             "---\nname: Grace\ntype: project\n---\n\nTen seconds.\n".to_owned()
         });
-        reviewing.observe();
-        reviewing.press("R");
-        reviewing.load();
-        reviewing
+        ui.observe();
+        ui.press("R");
+        ui.load();
+        ui
     }
 
     pub(super) fn store(&self) -> Arc<Store> {
@@ -135,20 +136,15 @@ impl TestApp {
 
     /// Plans a revert as the library worker does; returns what was asked for and the change.
     fn plan_revert(&mut self, effects: &[Effect]) -> (Request, Change) {
-        let (generation, request) = plan_of(effects);
-        let Request::Revert(chosen) = &*request else {
+        let request = requested(effects);
+        let Request::Revert(chosen) = &request else {
             panic!("{request:?}");
         };
         let ids = Selection::Ids(chosen[0].1.clone());
         let change = plan_reverts(&self.history, &[&self.store()], &ids, &moment(4));
         let change = change.expect("plans");
-        self.tell(Event::Planned {
-            generation,
-            request: request.clone(),
-            result: Ok(change.clone()),
-            notes: Vec::new(),
-        });
-        ((*request).clone(), change)
+        self.answer_plan(effects, Ok(change.clone()));
+        (request, change)
     }
 }
 
@@ -165,13 +161,13 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
         (ui.id("instructions"), waiting(1, &["CLAUDE.md"])),
     ]);
     ui.tell(Event::ReviewCounted(counts));
-    assert!(ui.row("Auth Refactor").contains("●"), "{}", ui.text());
+    ui.row_has("Auth Refactor", "●");
     assert!(!ui.row("Release Process").contains("●"));
     let text = ui.text();
     let title = text.lines().next().unwrap_or_default().to_owned();
     assert!(title.contains("3 to review · "), "{text}");
-    assert!(ui.row("▾ claude").contains("2 to review"), "{text}");
-    assert!(ui.row("▸ instructions").contains("1 to review"), "{text}");
+    ui.row_has("▾ claude", "2 to review");
+    ui.row_has("▸ instructions", "1 to review");
     let hints = text.lines().last().unwrap_or_default();
     assert!(hints.contains("R review"), "{text}");
     let at = title
@@ -180,26 +176,19 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
         .map_or(0, |before| before.chars().count());
     let at = u16::try_from(at).expect("on the screen");
     assert_eq!(ui.click((at - 4, 0)), [], "beside it");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
     let load = Effect::Library(LibraryJob::Queue);
     assert_eq!(ui.click((at, 0)), [load]);
-    assert_eq!(ui.place(), KeyContext::Queue);
-    ui.shows(["reading…"]);
+    ui.is_in(KeyContext::Queue).shows(["reading…"]);
     ui.tell(Event::QueueLoaded {
         waiting: Vec::new(),
         here_before: 3,
     });
     ui.shows(["3 files were here before tome", "Nothing waits for review."]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
-    let text = ui.text();
-    assert!(
-        !text.contains("to review"),
-        "what nobody waits for is not counted: {text}"
-    );
+    ui.after("<esc>").is_in(KeyContext::Tree);
+    ui.lacks(["to review"]);
 }
 
-/// The log of a session.
 fn log(id: &str, title: &str) -> LogSummary {
     LogSummary {
         session: Some(id.to_owned()),
@@ -209,311 +198,244 @@ fn log(id: &str, title: &str) -> LogSummary {
 
 #[test]
 fn what_waits_is_listed_below_its_author_with_the_difference_beside_it() {
-    let mut reviewing = TestApp::reviewing();
-    let text = reviewing.text();
-    for expected in [
+    let mut ui = TestApp::reviewing();
+    ui.shows([
         "claude-code · 5e551011",
         "another program",
         "2 files · 1 session",
         "+ grace.md",
         "changed by claude-code in “5e551011”",
-    ] {
-        assert!(text.contains(expected), "{expected}: {text}");
-    }
-    reviewing.is_at("~ auth.md");
-    assert!(reviewing.row("changed · 2 hunks").contains("auth.md"));
-    assert!(text.contains("access token: 30 minutes"), "{text}");
+    ]);
+    ui.is_at("~ auth.md");
+    ui.row_has("changed · 2 hunks", "auth.md");
+    ui.shows(["access token: 30 minutes"]);
     // The titles of sessions come from their logs, which may be listed later.
     let logs = Library::group_logs([("/shop".to_owned(), log("5e551011", "Token times"))]);
-    reviewing.tell(Event::LogsListed(Arc::new(logs)));
-    reviewing.shows(["claude-code · Token times"]);
+    ui.tell(Event::LogsListed(Arc::new(logs)));
+    ui.shows(["claude-code · Token times"]);
 }
 
 #[test]
 fn marked_files_ranges_and_sessions_are_decided_about_together() {
-    let mut reviewing = TestApp::reviewing();
+    let mut ui = TestApp::reviewing();
     let ids = |effects: &[Effect]| -> usize {
-        let [Effect::Library(LibraryJob::Plan { request, .. })] = effects else {
+        let Request::Revert(stores) = requested(effects) else {
             panic!("{effects:?}");
-        };
-        let Request::Revert(stores) = &**request else {
-            panic!("{request:?}");
         };
         stores.iter().map(|(_, ids)| ids.len()).sum()
     };
-    let one = ids(&reviewing.press("g r"));
+    let one = ids(&ui.press("g r"));
     assert_eq!(
-        (one, ids(&reviewing.press("J R"))),
+        (one, ids(&ui.press("J R"))),
         (2, 2),
         "both hunks, of one session"
     );
-    reviewing.press("<esc>");
-    reviewing.press("<space>");
-    reviewing.shows(["1 marked"]);
-    reviewing.is_at("grace.md");
-    assert_eq!(
-        ids(&reviewing.press("r")),
-        one,
-        "the marked one, not that here"
-    );
-    reviewing.press("U V");
-    reviewing.shows(["Esc drops it"]);
-    reviewing.press("k");
-    reviewing.shows(["2 marked"]);
-    let both = ids(&reviewing.press("r"));
+    ui.press("<esc>");
+    ui.after("<space>").shows(["1 marked"]);
+    ui.is_at("grace.md");
+    assert_eq!(ids(&ui.press("r")), one, "the marked one, not that here");
+    ui.after("U V").shows(["Esc drops it"]);
+    ui.after("k").shows(["2 marked"]);
+    let both = ids(&ui.press("r"));
     assert_eq!(both, 3, "two hunks and a new file");
-    reviewing.press("<esc>");
-    reviewing.lacks(["marked"]);
-    assert_eq!(
-        reviewing.place(),
-        KeyContext::Queue,
-        "Esc dropped the range"
-    );
-    reviewing.press("*");
-    reviewing.shows(["2 marked"]);
-    let effects = reviewing.press("a");
+    ui.after("<esc>").lacks(["marked"]);
+    ui.is_in(KeyContext::Queue); // Esc dropped the range
+    ui.after("*").shows(["2 marked"]);
+    let effects = ui.press("a");
     let [Effect::Write(WriteJob::Review(ReviewJob::Accept(stores)))] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert_eq!(stores.iter().map(|(_, ids)| ids.len()).sum::<usize>(), both);
-    reviewing.shows(["Nothing waits for review."]);
+    ui.shows(["Nothing waits for review."]);
 }
 
 #[test]
 fn files_and_hunks_are_gone_through_with_the_keys() {
-    let mut reviewing = TestApp::reviewing();
-    reviewing.press("g");
-    reviewing.is_at("auth.md");
-    reviewing.press("j");
-    reviewing.is_at("grace.md");
-    reviewing.press("j");
-    assert!(reviewing.here().contains("grace.md"), "the last one");
-    reviewing.press("k");
-    reviewing.is_at("auth.md");
-    reviewing.press("J");
-    reviewing.shows(["hunk 1 of 2"]);
-    assert!(reviewing.row("migration state").contains("▌"));
-    assert!(!reviewing.row("30 minutes").contains("▌"));
-    reviewing.press("J");
-    reviewing.shows(["hunk 2 of 2"]);
-    assert!(reviewing.row("30 minutes").contains("▌"));
-    reviewing.press("K K");
+    let mut ui = TestApp::reviewing();
+    ui.after("g").is_at("auth.md");
+    ui.after("j").is_at("grace.md");
+    ui.press("j");
+    ui.is_at("grace.md"); // the last one
+    ui.after("k").is_at("auth.md");
+    ui.after("J").shows(["hunk 1 of 2"]);
+    ui.row_has("migration state", "▌");
+    assert!(!ui.row("30 minutes").contains("▌"));
+    ui.after("J").shows(["hunk 2 of 2"]);
+    ui.row_has("30 minutes", "▌");
+    ui.press("K K");
     // All of it.
-    reviewing.shows(["changed · 2 hunks"]);
-    reviewing.press("J J J");
-    assert!(
-        reviewing.here().contains("grace.md"),
-        "from the last hunk on"
-    );
-    reviewing.press("h K");
-    assert!(reviewing.text().contains("hunk 2 of 2"), "and back");
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.place(), KeyContext::Queue);
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.place(), KeyContext::Tree);
+    ui.shows(["changed · 2 hunks"]);
+    ui.press("J J J");
+    ui.is_at("grace.md"); // from the last hunk on
+    ui.press("h K");
+    ui.shows(["hunk 2 of 2"]); // and back
+    ui.after("<esc>").is_in(KeyContext::Queue);
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
 fn a_file_a_hunk_or_a_session_is_accepted_and_the_cursor_goes_on() {
-    let mut reviewing = TestApp::reviewing();
-    let auth = reviewing.ids("auth.md");
+    let mut ui = TestApp::reviewing();
+    let auth = ui.ids("auth.md");
     assert_eq!(auth.len(), 2);
-    let effects = reviewing.press("g J a");
-    assert_eq!(effects, [reviewing.accepting(&auth[..1])]);
+    let effects = ui.press("g J a");
+    assert_eq!(effects, [ui.accepting(&auth[..1])]);
     // The next key is about the next hunk, even before the first is accepted.
-    reviewing.shows(["hunk 1 of 1"]);
-    let more = reviewing.press("a");
-    assert_eq!(more, [reviewing.accepting(&auth[1..])]);
-    reviewing.is_at("grace.md");
-    reviewing.carry_out(&effects);
-    reviewing.shows(["Accepted"]);
-    reviewing.carry_out(&more);
-    reviewing.is_at("grace.md");
-    let grace = reviewing.ids("grace.md");
-    let effects = reviewing.press("a");
-    assert_eq!(effects, [reviewing.accepting(&grace)]);
-    reviewing.carry_out(&effects);
-    reviewing.shows(["Nothing waits for review."]);
-    assert_eq!(
-        reviewing.press("a A r e d n <cr> J K"),
-        [],
-        "nothing is left"
-    );
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.place(), KeyContext::Tree);
+    ui.shows(["hunk 1 of 1"]);
+    let more = ui.press("a");
+    assert_eq!(more, [ui.accepting(&auth[1..])]);
+    ui.is_at("grace.md");
+    ui.carry_out(&effects);
+    ui.shows(["Accepted"]);
+    ui.carry_out(&more);
+    ui.is_at("grace.md");
+    let grace = ui.ids("grace.md");
+    let effects = ui.press("a");
+    assert_eq!(effects, [ui.accepting(&grace)]);
+    ui.carry_out(&effects);
+    ui.shows(["Nothing waits for review."]);
+    assert_eq!(ui.press("a A r e d n <cr> J K"), [], "nothing is left");
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
 fn what_was_accepted_does_not_come_back_with_a_queue_that_was_read_before() {
-    let mut reviewing = TestApp::reviewing();
-    let effects = reviewing.press("g A");
-    let is_listed = |reviewing: &TestApp| reviewing.text().contains("auth.md");
-    assert!(!is_listed(&reviewing));
+    let mut ui = TestApp::reviewing();
+    let auth = ui.ids("auth.md");
+    let effects = ui.press("g A");
+    assert_eq!(effects, [ui.accepting(&auth)]);
+    ui.lacks(["auth.md"]);
     // The queue as it is before the writer accepts.
-    reviewing.load();
-    assert!(!is_listed(&reviewing));
-    reviewing.carry_out(&effects);
-    assert!(!is_listed(&reviewing));
+    ui.load();
+    ui.lacks(["auth.md"]);
+    ui.carry_out(&effects);
+    ui.shows(["grace.md"]).lacks(["auth.md"]);
     // What could not be accepted is listed again.
-    let effects = reviewing.press("a");
+    let effects = ui.press("a");
     let [Effect::Write(WriteJob::Review(job))] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    let result = Err(crate::core::Error::not_found("grace.md"));
+    let result = Err(Error::not_found("grace.md"));
     let job = job.clone();
-    reviewing.tell(Event::Reviewed { job, result });
-    reviewing.load();
-    reviewing.is_at("grace.md");
-}
-
-#[test]
-fn a_session_is_accepted_as_a_whole() {
-    let mut reviewing = TestApp::reviewing();
-    let auth = reviewing.ids("auth.md");
-    let effects = reviewing.press("g A");
-    assert_eq!(effects, [reviewing.accepting(&auth)]);
-    reviewing.carry_out(&effects);
-    reviewing.shows(["grace.md"]);
-    reviewing.lacks(["auth.md"]);
+    ui.tell(Event::Reviewed { job, result });
+    ui.load();
+    ui.is_at("grace.md");
 }
 
 #[test]
 fn what_changed_after_it_was_shown_is_not_accepted() {
-    let mut reviewing = TestApp::reviewing();
-    reviewing.rewrite("grace.md", |text| text.replace("Ten", "Sixty"));
-    reviewing.observe();
-    let effects = reviewing.press("G a");
-    reviewing.carry_out(&effects);
-    reviewing.shows(["It was changed meanwhile"]);
-    reviewing.press("G");
-    reviewing.shows(["Sixty seconds."]);
+    let mut ui = TestApp::reviewing();
+    ui.rewrite("grace.md", |text| text.replace("Ten", "Sixty"));
+    ui.observe();
+    let effects = ui.press("G a");
+    ui.carry_out(&effects);
+    ui.shows(["It was changed meanwhile"]);
+    ui.after("G").shows(["Sixty seconds."]);
 }
 
 #[test]
 fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
-    let mut reviewing = TestApp::reviewing();
-    let auth = reviewing.ids("auth.md");
-    let effects = reviewing.press("g J J r");
-    let (request, change) = reviewing.plan_revert(&effects);
+    let mut ui = TestApp::reviewing();
+    let auth = ui.ids("auth.md");
+    let effects = ui.press("g J J r");
+    let (request, change) = ui.plan_revert(&effects);
     assert_eq!(
         request,
-        Request::Revert(vec![(reviewing.id("claude"), auth[1..].to_vec())])
+        Request::Revert(vec![(ui.id("claude"), auth[1..].to_vec())])
     );
-    assert_eq!(reviewing.place(), KeyContext::Review);
-    reviewing.shows(["revert 1 file", "Enter revert"]);
+    ui.is_in(KeyContext::Review);
+    ui.shows(["revert 1 file", "Enter revert"]);
     let after = change.edits[0].after.clone().unwrap_or_default();
     let after = String::from_utf8(after).expect("text");
-    assert!(
-        after.contains("15 minutes") && after.contains("migration state"),
-        "{after}"
-    );
-    let effects = reviewing.press("<cr>");
+    has(&after, "15 minutes");
+    has(&after, "migration state");
+    let effects = ui.press("<cr>");
     let commit = WriteJob::Commit {
         request: Box::new(request),
         change: Box::new(change),
     };
     assert_eq!(effects, [Effect::Write(commit)]);
     // To revert a new memory is to delete it.
-    reviewing.press("h G");
-    let effects = reviewing.press("r");
-    reviewing.plan_revert(&effects);
-    assert_eq!(reviewing.place(), KeyContext::Deleting);
+    ui.press("h G");
+    let effects = ui.press("r");
+    ui.plan_revert(&effects);
+    ui.is_in(KeyContext::Deleting);
 }
 
 #[test]
 fn what_cannot_be_reverted_any_more_is_read_again() {
-    let mut reviewing = TestApp::reviewing();
-    let effects = reviewing.press("r");
-    let (generation, request) = plan_of(&effects);
-    let effects = reviewing.tell(Event::Planned {
-        generation,
-        request: request.clone(),
-        result: Err(crate::core::Error::not_found("what to revert")),
-        notes: Vec::new(),
-    });
+    let mut ui = TestApp::reviewing();
+    let effects = ui.press("r");
+    let effects = ui.answer_plan(&effects, Err(Error::not_found("what to revert")));
     assert_eq!(effects, [Effect::Library(LibraryJob::Queue)]);
-    reviewing.shows(["what to revert"]);
+    ui.shows(["what to revert"]);
 }
 
 #[test]
 fn edit_delete_open_and_undo_are_those_of_the_tree() {
-    let mut reviewing = TestApp::reviewing();
-    reviewing.press("g J J");
-    assert_eq!(reviewing.press("e"), []);
-    assert_eq!(reviewing.place(), KeyContext::Editor);
-    reviewing.shows(["30 minutes"]);
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.place(), KeyContext::Queue);
-    let effects = reviewing.press("d");
+    let mut ui = TestApp::reviewing();
+    ui.press("g J J");
+    assert_eq!(ui.press("e"), []);
+    ui.is_in(KeyContext::Editor).shows(["30 minutes"]);
+    ui.after("<esc>").is_in(KeyContext::Queue);
+    let effects = ui.press("d");
     let paths = vec!["auth.md".to_owned()];
-    let expected = Request::Delete(vec![(reviewing.id("claude"), paths)]);
-    assert!(
-        matches!(effects.as_slice(), [Effect::Library(LibraryJob::Plan { request, .. })] if **request == expected),
-        "{effects:?}"
-    );
+    let expected = Request::Delete(vec![(ui.id("claude"), paths)]);
+    assert_eq!(requested(&effects), expected);
     let undo = |which| Effect::Write(WriteJob::Do(Box::new(Request::Latest(which))));
-    assert_eq!(reviewing.press("u"), [undo(UndoDirection::Undo)]);
-    assert_eq!(reviewing.press("<c-r>"), [undo(UndoDirection::Redo)]);
-    reviewing.press("<cr>");
-    assert_eq!(reviewing.place(), KeyContext::Preview);
-    reviewing.is_at("Auth Refactor");
-    reviewing.press("<esc>");
-    assert_eq!(
-        reviewing.place(),
-        KeyContext::Queue,
-        "leaving it comes back"
-    );
+    assert_eq!(ui.press("u"), [undo(UndoDirection::Undo)]);
+    assert_eq!(ui.press("<c-r>"), [undo(UndoDirection::Redo)]);
+    ui.after("<cr>").is_in(KeyContext::Preview);
+    ui.is_at("Auth Refactor");
+    ui.press("<esc>");
+    ui.is_in(KeyContext::Queue); // leaving it comes back
 }
 
 #[test]
 fn a_note_is_typed_and_stays_with_the_file() {
-    let mut reviewing = TestApp::reviewing();
-    reviewing.press("g n");
-    assert_eq!(reviewing.place(), KeyContext::Prompt);
-    assert_eq!(reviewing.press("<cr>"), [], "an empty note");
-    let effects = reviewing.press("wrong <cr>");
-    assert_eq!(reviewing.place(), KeyContext::Queue);
+    let mut ui = TestApp::reviewing();
+    ui.after("g n").is_in(KeyContext::Prompt);
+    assert_eq!(ui.press("<cr>"), [], "an empty note");
+    let effects = ui.press("wrong <cr>");
+    ui.is_in(KeyContext::Queue);
     let note = ReviewJob::Note {
-        store: reviewing.id("claude"),
-        ids: reviewing.ids("auth.md"),
+        store: ui.id("claude"),
+        ids: ui.ids("auth.md"),
         text: "wrong".to_owned(),
     };
     assert_eq!(effects, [Effect::Write(WriteJob::Review(note))]);
-    reviewing.carry_out(&effects);
-    reviewing.shows(["note: wrong", "Noted"]);
+    ui.carry_out(&effects);
+    ui.shows(["note: wrong", "Noted"]);
 }
 
 #[test]
 fn a_deleted_file_and_an_index_say_what_can_be_done_about_them() {
-    let mut reviewing = TestApp::reviewing();
-    let gone = reviewing.path("user_prefs.md");
+    let mut ui = TestApp::reviewing();
+    let gone = ui.path("user_prefs.md");
     fs::remove_file(&gone).expect("deletes");
-    reviewing.refresh(&[gone]);
-    reviewing.rewrite("MEMORY.md", |text| format!("{text}\n- by hand\n"));
-    reviewing.observe();
-    reviewing.load();
-    reviewing.press("G");
-    reviewing.is_at("− user_prefs.md");
+    ui.refresh(&[gone]);
+    ui.rewrite("MEMORY.md", |text| format!("{text}\n- by hand\n"));
+    ui.observe();
+    ui.load();
+    ui.after("G").is_at("− user_prefs.md");
     for key in ["e", "d", "<cr>"] {
-        assert_eq!(reviewing.press(key), []);
-        let text = reviewing.text();
+        assert_eq!(ui.press(key), []);
+        let text = ui.text();
         assert!(text.contains("r brings it back"), "{key}: {text}");
     }
-    reviewing.select("MEMORY.md");
-    assert_eq!(reviewing.press("d"), []);
-    reviewing.shows(["The index is no memory"]);
-    reviewing.press("e");
-    assert_eq!(reviewing.place(), KeyContext::Editor);
-    reviewing.shows(["- by hand"]);
-    reviewing.press("<esc> <cr>");
-    reviewing.is_at("▾ claude");
+    ui.select("MEMORY.md");
+    assert_eq!(ui.press("d"), []);
+    ui.shows(["The index is no memory"]);
+    ui.after("e").is_in(KeyContext::Editor);
+    ui.shows(["- by hand"]);
+    ui.after("<esc> <cr>").is_at("▾ claude");
 }
 
 #[test]
 fn what_comes_back_after_it_was_deleted_is_said_to() {
     use crate::core::change::{ChangeContext, ChangeRequest, commit, plan};
-    let mut reviewing = TestApp::reviewing();
-    let path = reviewing.home.path().join("claude/release.md");
+    let mut ui = TestApp::reviewing();
+    let path = ui.home.path().join("claude/release.md");
     let text = fs::read_to_string(&path).expect("text");
     let context = ChangeContext {
         moment: moment(5),
@@ -521,18 +443,14 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
     };
     let paths = vec!["release.md".to_owned()];
     let delete = ChangeRequest::Delete { paths };
-    let change = plan(&reviewing.store(), &delete, &context).expect("plans");
-    commit(&reviewing.history, &change, &you(), &moment(5)).expect("deletes");
-    reviewing.rewrite("release.md", |_| text);
-    reviewing.observe();
-    reviewing.load();
-    let text = reviewing.text();
-    assert!(
-        reviewing.row("+ release.md").contains("deleted before"),
-        "{text}"
-    );
-    reviewing.select("release.md");
-    reviewing.shows(["You deleted one like it"]);
+    let change = plan(&ui.store(), &delete, &context).expect("plans");
+    commit(&ui.history, &change, &you(), &moment(5)).expect("deletes");
+    ui.rewrite("release.md", |_| text);
+    ui.observe();
+    ui.load();
+    ui.row_has("+ release.md", "deleted before");
+    ui.select("release.md");
+    ui.shows(["You deleted one like it"]);
 }
 
 #[test]
@@ -581,23 +499,21 @@ fn both_texts_of_a_conflict_are_merged_and_none_is_taken_at_once() {
     let made = store.root().read("grace.md").expect("reads");
     let made = String::from_utf8(made.expect("a file")).expect("text");
     assert_eq!(made, "# Grace\n\nTen seconds.\nTwenty seconds.\n");
-    ui.shows(["Merged"]);
-    ui.lacks(["conflict"]);
+    ui.shows(["Merged"]).lacks(["conflict"]);
 }
 
 #[test]
 fn small_screens_show_the_list_or_the_difference() {
     for (width, height) in [(60, 16), (20, 5), (1, 1), (80, 24), (300, 90)] {
-        let mut reviewing = TestApp::sized_reviewing(width, height, Background::Dark);
+        let mut ui = TestApp::sized_reviewing(width, height, Background::Dark);
         for pressed in [
             "g", "J", "J", "<space>", "<pageup>", "K", "n", "<esc>", "+", "+",
         ] {
-            reviewing.press(pressed);
-            reviewing.text();
+            ui.press(pressed);
+            ui.text();
         }
     }
-    let mut reviewing = TestApp::sized_reviewing(60, 16, Background::Dark);
-    reviewing.lacks(["Ten seconds."]);
-    reviewing.press("G l");
-    reviewing.shows(["Ten seconds."]);
+    let mut ui = TestApp::sized_reviewing(60, 16, Background::Dark);
+    ui.lacks(["Ten seconds."]);
+    ui.after("G l").shows(["Ten seconds."]);
 }

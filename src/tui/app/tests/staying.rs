@@ -8,10 +8,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::pruning::record;
-use super::{AUTH, TestApp};
+use super::{AUTH, TestApp, has, kept_text};
 use crate::core::change::ChangeVerb;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, Request, UndoDirection, UnsavedJob};
+use crate::tui::effect::{Request, UndoDirection};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -51,9 +51,8 @@ fn with_long_log() -> TestApp {
 fn find_stays_with_its_query_below_the_editor() {
     let mut ui = TestApp::with_logs();
     ui.press("/ jwt<space>refresh <c-e>");
-    assert_eq!(ui.place(), KeyContext::Editor);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Find);
+    ui.is_in(KeyContext::Editor);
+    ui.after("<esc>").is_in(KeyContext::Find);
     ui.shows(["❯ jwt refresh"]);
     ui.press("<c-e> X <esc>");
     ui.shows(["is not saved; Ctrl-E goes on with it"]);
@@ -69,13 +68,11 @@ fn a_message_offers_only_a_key_that_works_where_it_is_shown() {
     let event = change(&ui);
     ui.tell(event);
     ui.shows(["· u undoes it"]);
-    ui.press("/");
-    ui.lacks(["· u undoes it"]);
+    ui.after("/").lacks(["· u undoes it"]);
     ui.press("<esc>");
     let event = change(&ui);
     ui.tell(event);
-    ui.press("i");
-    assert_eq!(ui.place(), KeyContext::Context);
+    ui.after("i").is_in(KeyContext::Context);
     ui.lacks(["· u undoes it"]);
     ui.press("<esc>/");
     let event = change(&ui);
@@ -92,13 +89,11 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
         ui.press(query);
         ui.press("<esc>");
     }
-    ui.press("/");
-    ui.shows(["❯ jwt"]);
-    assert!(ui.text().contains("Auth Refactor"), "its results are there");
-    ui.press("<up>");
-    ui.shows(["❯ tea"]);
-    ui.press("<down>");
-    ui.shows(["❯ jwt"]);
+    ui.after("/").shows(["❯ jwt"]);
+    ui.shows(["Auth Refactor"]); // its results are there
+    ui.after("<up>").shows(["❯ tea"]);
+    ui.after("<down>").shows(["❯ jwt"]);
+    ui.after("<up> <up>").shows(["❯ jwt"]); // before the earliest comes what was there
     ui.press("<esc> / release");
     // It is replaced.
     ui.shows(["❯ release "]);
@@ -110,25 +105,18 @@ fn nothing_found_offers_to_leave_the_filter_out_that_is_the_cause() {
     ui.press("/ in:logs<space>type:project<space>rotation<space>jwt");
     ui.shows(["Nothing was found.", "without in:logs"]);
     ui.lacks(["without type:project"]);
-    ui.press("<cr>");
-    ui.shows(["Auth Refactor"]);
-    ui.lacks(["in:logs"]);
+    ui.after("<cr>").shows(["Auth Refactor"]).lacks(["in:logs"]);
     ui.shows(["type:project ×"]);
 }
 
 #[test]
 fn escape_first_takes_a_search_away_and_then_leaves_the_log() {
     let mut ui = with_long_log();
-    ui.press("G l G l G <cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
-    ui.press("/ answer<space>7.3<cr>");
-    ui.shows(["1/1 found"]);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Log);
-    ui.lacks(["found"]);
-    assert!(ui.text().contains("answer 7.3"), "it stays where it is");
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("G l G l G <cr>").is_in(KeyContext::Log);
+    ui.after("/ answer<space>7.3<cr>").shows(["1/1 found"]);
+    ui.after("<esc>").is_in(KeyContext::Log).lacks(["found"]);
+    ui.shows(["answer 7.3"]); // it stays where it is
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -155,8 +143,7 @@ fn a_log_is_opened_again_where_it_was_left() {
         ui.press(keys);
         let left = shown(&ui);
         assert_ne!(left, opened, "{keys}");
-        ui.press("<esc>");
-        assert_eq!(ui.place(), KeyContext::Tree);
+        ui.after("<esc>").is_in(KeyContext::Tree);
         ui.press("<cr>");
         assert_eq!(shown(&ui), left, "{keys}");
     }
@@ -166,10 +153,8 @@ fn a_log_is_opened_again_where_it_was_left() {
 fn the_line_of_a_row_is_the_line_of_the_preview_and_where_enter_leads() {
     let mut ui = with_long_log();
     ui.press("/ answer<space>31.4");
-    let row = ui.row("  answer 31.4");
-    assert!(row.contains("answer 31.4"), "{row}");
-    ui.press("<cr>");
-    ui.shows(["answer 31.4", "1/1 found"]);
+    ui.row_has("  answer 31.4", "answer 31.4");
+    ui.after("<cr>").shows(["answer 31.4", "1/1 found"]);
 }
 
 #[test]
@@ -190,17 +175,14 @@ fn a_memory_is_shown_again_where_it_was_left() {
 
 #[test]
 fn the_history_after_a_deletion_begins_with_it() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let gone = record(&ui, "A", ChangeVerb::Delete, &["gone.md"]);
     ui.tell(Event::Committed {
         request: Box::new(Request::Latest(UndoDirection::Redo)),
         result: Ok(Some(gone)),
     });
-    ui.press("H");
-    ui.shows(["history · everything"]);
-    ui.press("<esc> j k H");
-    ui.shows(["history · auth.md"]);
+    ui.after("H").shows(["history · everything"]);
+    ui.after("<esc> j k H").shows(["history · auth.md"]);
 }
 
 #[test]
@@ -214,8 +196,7 @@ fn a_deletion_tells_what_the_index_takes_before_and_after() {
 
 #[test]
 fn the_editor_tells_that_its_file_was_changed_outside() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("e");
     let file = ui.home.path().join("claude/auth.md");
     let text = fs::read_to_string(&file).expect("reads");
@@ -223,14 +204,8 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
     let shown = ui.text();
-    assert!(
-        shown.contains("auth.md was changed outside, +1 −0"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("! changed outside, +1 −0: saving merges both"),
-        "{shown}"
-    );
+    has(&shown, "auth.md was changed outside, +1 −0");
+    has(&shown, "! changed outside, +1 −0: saving merges both");
     fs::write(&file, text).expect("writes");
     let library = Arc::clone(&ui.library);
     ui.tell(Event::Indexed(library));
@@ -239,8 +214,7 @@ fn the_editor_tells_that_its_file_was_changed_outside() {
 
 #[test]
 fn the_editor_tells_that_its_file_is_gone() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("e X");
     let folder = ui.home.path().join("claude");
     let (file, away) = (folder.join("auth.md"), folder.join("auth.away"));
@@ -262,16 +236,11 @@ fn changes_are_filtered_by_words() {
         record(&ui, "A", ChangeVerb::Edit, &["auth.md"]),
     ];
     ui.tell(Event::HistoryLoaded(records));
-    ui.press("/ auth");
-    ui.shows(["auth.md"]);
-    ui.lacks(["release.md"]);
-    ui.press("zz");
-    ui.shows(["Nothing here has these words"]);
-    ui.press("<cr> <esc>");
-    ui.shows(["release.md"]);
-    assert_eq!(ui.place(), KeyContext::History);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.after("/ auth").shows(["auth.md"]).lacks(["release.md"]);
+    ui.after("zz").shows(["Nothing here has these words"]);
+    ui.after("<cr> <esc>").shows(["release.md"]);
+    ui.is_in(KeyContext::History);
+    ui.after("<esc>").is_in(KeyContext::Tree);
 }
 
 #[test]
@@ -279,37 +248,24 @@ fn a_found_line_of_an_index_is_shown_and_leads_to_its_file() {
     let mut ui = TestApp::with_logs();
     let index = "# Memory\n\n## Project\n- [Auth Refactor](auth.md) - Backend auth migration status\n- [Release Process](release.md) - staging is quokka17\n";
     ui.write("MEMORY.md", index);
-    ui.press("/ quokka17 <cr>");
-    assert_eq!(ui.place(), KeyContext::Preview);
+    ui.after("/ quokka17 <cr>").is_in(KeyContext::Preview);
     ui.shows(["staging is quokka17"]);
-    ui.press("<cr>");
-    ui.is_at("Release Process");
+    ui.after("<cr>").is_at("Release Process");
     // The editor opens at the line, too.
-    ui.press("/ quokka17 <c-e>");
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.after("/ quokka17 <c-e>").is_in(KeyContext::Editor);
     let kept = ui.press("X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.first() else {
-        panic!("{kept:?}");
-    };
-    assert!(
-        text.text.contains("\nX- [Release Process]"),
-        "{}",
-        text.text
-    );
+    let text = kept_text(&kept);
+    has(&text.text, "\nX- [Release Process]");
 }
 
 #[test]
 fn a_memory_found_above_another_pane_is_read_in_the_tree() {
     let mut ui = TestApp::with_logs();
-    ui.press("t");
-    assert_eq!(ui.place(), KeyContext::Timeline);
+    ui.after("t").is_in(KeyContext::Timeline);
     ui.press("/ jwt<space>refresh <cr>");
-    assert_eq!(ui.place(), KeyContext::Preview);
-    ui.is_at("Auth Refactor");
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Find);
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Timeline);
+    ui.is_in(KeyContext::Preview).is_at("Auth Refactor");
+    ui.after("<esc>").is_in(KeyContext::Find);
+    ui.after("<esc>").is_in(KeyContext::Timeline);
 }
 
 /// A pane that cannot be drawn.
@@ -344,10 +300,7 @@ fn a_panic_while_drawing_costs_the_frame_and_not_the_program() {
         crate::tui::dump::text(terminal.backend().buffer())
     };
     let text = draw(&mut ui);
-    assert!(
-        text.contains("This could not be drawn; Esc leads back"),
-        "{text}"
-    );
+    has(&text, "This could not be drawn; Esc leads back");
     ui.app.panes.pop();
     let text = draw(&mut ui);
     assert!(

@@ -79,37 +79,34 @@ fn records() -> Vec<LogRecord> {
     ]
 }
 
-/// An app with the timeline open, on the day of the newest session.
-pub(super) struct Walk {
-    pub(super) ui: TestApp,
-    timeline: Timeline,
+fn timeline() -> Timeline {
+    Timeline::of_records(records())
 }
 
-impl Walk {
-    pub(super) fn new() -> Self {
-        Self::sized(100, 28, Background::Dark)
+impl TestApp {
+    /// An app with the timeline open, on the day of the newest session.
+    fn walking() -> Self {
+        Self::sized_walking(100, 28, Background::Dark)
     }
 
-    fn sized(width: u16, height: u16, background: Background) -> Self {
-        let mut ui = TestApp::sized(width, height, background);
+    fn sized_walking(width: u16, height: u16, background: Background) -> Self {
+        let mut ui = Self::sized(width, height, background);
         ui.tell(Event::Woke(time("2026-11-04T18:00:00Z")));
         list_log(&mut ui);
         let effects = ui.press("t");
         assert_eq!(effects, [Effect::Timeline(TimelineJob::Show)]);
-        let timeline = Timeline::of_records(records());
-        let mut walk = Self { ui, timeline };
-        walk.tell(0);
-        walk
+        ui.tell_timeline(&timeline(), 0);
+        ui
     }
 
     /// Sends the nodes, as the worker does.
-    fn tell(&mut self, left: usize) {
-        let outline = Arc::new(Outline::of(&self.timeline));
-        self.ui.tell(Event::TimelineMade { outline, left });
+    fn tell_timeline(&mut self, timeline: &Timeline, left: usize) {
+        let outline = Arc::new(Outline::of(timeline));
+        self.tell(Event::TimelineMade { outline, left });
     }
 
     /// Moves the cursor down to the row with these words.
-    fn to(&mut self, words: &str) {
+    fn down_to(&mut self, words: &str) {
         for _ in 0..30 {
             if self.here().contains(words) {
                 return;
@@ -117,20 +114,6 @@ impl Walk {
             self.press("j");
         }
         panic!("no {words} in\n{}", self.text());
-    }
-}
-
-impl std::ops::Deref for Walk {
-    type Target = TestApp;
-
-    fn deref(&self) -> &TestApp {
-        &self.ui
-    }
-}
-
-impl std::ops::DerefMut for Walk {
-    fn deref_mut(&mut self) -> &mut TestApp {
-        &mut self.ui
     }
 }
 
@@ -145,23 +128,22 @@ fn list_log(ui: &mut TestApp) {
 
 #[test]
 fn the_timeline_opens_on_the_newest_day_with_its_bullets() {
-    let walk = Walk::new();
-    let text = walk.text();
-    assert_eq!(walk.place(), KeyContext::Timeline);
-    walk.is_at("Wednesday, 4 November");
+    let ui = TestApp::walking();
+    let text = ui.text();
+    ui.is_in(KeyContext::Timeline);
+    ui.is_at("Wednesday, 4 November");
     // What the open parts of a node say is not said above them again.
     let year = text.matches("Asked: why does refresh").count();
     assert_eq!(year, 1, "only in its segment: {text}");
-    walk.titled("2026 ▸ November ▸ Week 45 ▸ Wed 4");
-    walk.shows(["14:02", "race in rotate()", "codex · shop"]);
-    walk.titled("1 session · 1 part");
+    ui.titled("2026 ▸ November ▸ Week 45 ▸ Wed 4");
+    ui.shows(["14:02", "race in rotate()", "codex · shop"]);
+    ui.titled("1 session · 1 part");
 }
 
 #[test]
 fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
     let mut ui = TestApp::new();
-    ui.press("t");
-    ui.shows(["reading…"]);
+    ui.after("t").shows(["reading…"]);
     let outline = Arc::new(Outline::default());
     ui.tell(Event::TimelineMade {
         outline: Arc::clone(&outline),
@@ -175,13 +157,13 @@ fn it_says_that_it_reads_until_there_is_something_and_that_there_is_nothing() {
         [Effect::Timeline(TimelineJob::Hide)],
         "nothing is sent any more"
     );
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
 }
 
 #[test]
 fn what_arrives_later_leaves_the_cursor_where_it_is() {
-    let mut walk = Walk::new();
-    walk.to("race in rotate()");
+    let mut ui = TestApp::walking();
+    ui.down_to("race in rotate()");
     let mut records = records();
     records.push(log(
         "today",
@@ -199,24 +181,22 @@ fn what_arrives_later_leaves_the_cursor_where_it_is() {
             "Started the shop with an empty cart.",
         ),
     ));
-    walk.timeline = Timeline::of_records(records);
-    walk.tell(7);
-    walk.is_at("race in rotate()");
-    walk.shows(["17:00"]);
-    walk.titled("7 logs to read");
+    ui.tell_timeline(&Timeline::of_records(records), 7);
+    ui.is_at("race in rotate()").shows(["17:00"]);
+    ui.titled("7 logs to read");
 }
 
 #[test]
 fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
-    let mut walk = Walk::new();
-    walk.to("race in rotate()");
-    let effects = walk.press("<cr>");
+    let mut ui = TestApp::walking();
+    ui.down_to("race in rotate()");
+    let effects = ui.press("<cr>");
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
         panic!("{effects:?}");
     };
-    walk.shows(["reading…"]);
+    ui.shows(["reading…"]);
     for id in ids {
-        let grip = Outline::of(&walk.timeline).grip(id).expect("a grip");
+        let grip = Outline::of(&timeline()).grip(id).expect("a grip");
         let message = |line: u64, role, text: &str| GripMessage {
             line,
             time: time("2026-11-04T14:03:00Z"),
@@ -225,7 +205,7 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
             text: text.to_owned(),
             calls: line as usize,
         };
-        walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
+        ui.tell(Event::GripExpanded(Arc::new(GripText {
             grip,
             state: GripState::Current,
             before: vec![message(1, Role::User, "why does refresh rotation log out")],
@@ -237,15 +217,15 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
             after: Vec::new(),
         })));
     }
-    walk.shows([
+    ui.shows([
         "│ agent  14:03  L2",
         "│ in two lines",
         "│ you  why does refresh",
         "│ 1 call",
         "│ 2 calls",
     ]);
-    walk.is_at("race in rotate()");
-    let effects = walk.press("<cr>");
+    ui.is_at("race in rotate()");
+    let effects = ui.press("<cr>");
     assert!(
         effects.iter().any(|effect| matches!(
             effect,
@@ -254,45 +234,41 @@ fn a_bullet_shows_its_lines_and_then_its_log_and_escape_comes_back() {
         )),
         "{effects:?}"
     );
-    assert_eq!(walk.place(), KeyContext::Log);
-    walk.press("<esc>");
-    assert_eq!(walk.place(), KeyContext::Timeline);
-    walk.is_at("race in rotate()");
-    walk.press("h");
-    assert!(!walk.text().contains("in two lines"), "folded again");
-    walk.press("h");
-    walk.is_at("14:02");
+    ui.is_in(KeyContext::Log);
+    ui.after("<esc>").is_in(KeyContext::Timeline);
+    ui.is_at("race in rotate()");
+    ui.press("h");
+    ui.lacks(["in two lines"]); // folded again
+    ui.after("h").is_at("14:02");
 }
 
 #[test]
 fn a_log_that_is_gone_still_has_its_words_and_says_so() {
-    let mut walk = Walk::new();
-    walk.press("w jjj<cr> [");
-    walk.to("flaky checkout test by");
-    let effects = walk.press("<cr>");
+    let mut ui = TestApp::walking();
+    ui.press("w jjj<cr> [");
+    ui.down_to("flaky checkout test by");
+    let effects = ui.press("<cr>");
     let [Effect::Timeline(TimelineJob::Expand(ids))] = &effects[..] else {
         panic!("{effects:?}");
     };
-    let grip = Outline::of(&walk.timeline).grip(&ids[0]).expect("a grip");
-    walk.ui.tell(Event::GripExpanded(Arc::new(GripText {
+    let grip = Outline::of(&timeline()).grip(&ids[0]).expect("a grip");
+    ui.tell(Event::GripExpanded(Arc::new(GripText {
         grip,
         state: GripState::Gone,
         before: Vec::new(),
         excerpt: Vec::new(),
         after: Vec::new(),
     })));
-    walk.shows(["The log is gone."]);
-    walk.press("<cr>");
-    walk.shows(["The log is gone; its words"]);
-    assert_eq!(walk.place(), KeyContext::Timeline);
+    ui.shows(["The log is gone."]);
+    ui.after("<cr>").shows(["The log is gone; its words"]);
+    ui.is_in(KeyContext::Timeline);
 }
 
 #[test]
 fn a_session_is_headed_by_its_node_and_titled_in_the_tree() {
     let mut ui = TestApp::new();
     list_log(&mut ui);
-    ui.press("G l j l j");
-    ui.shows(["why does refresh rotation"]);
+    ui.after("G l j l j").shows(["why does refresh rotation"]);
     let timeline = Timeline::of_records(records());
     let node: Node = timeline.session(Agent::Codex, "rotation").expect("a node");
     let effects = ui.press("<cr>");
@@ -342,49 +318,38 @@ fn the_looks_of_the_timeline() {
         (120, 40, Background::Light),
         (50, 16, Background::Dark),
     ] {
-        let mut walk = Walk::sized(width, height, background);
-        walk.to("Reported: ");
+        let mut ui = TestApp::sized_walking(width, height, background);
+        ui.down_to("Reported: ");
         insta::assert_snapshot!(
             format!("timeline_{width}x{height}_{background:?}"),
-            walk.styled()
+            ui.styled()
         );
     }
 }
 
 #[test]
 fn the_calendar_is_walked_by_day_and_week_and_leads_to_the_day() {
-    let mut walk = Walk::new();
-    walk.press("<tab>k");
-    walk.titled("Tue 3");
-    walk.press("<left>");
-    walk.titled("October ▸ Week 44 ▸ Tue 27");
-    walk.press("<right><cr>");
-    walk.is_at("Tuesday, 3 November");
-    walk.shows(["Released 1.8"]);
+    let mut ui = TestApp::walking();
+    ui.after("<tab>k").titled("Tue 3");
+    ui.after("<left>").titled("October ▸ Week 44 ▸ Tue 27");
+    ui.after("<right><cr>").is_at("Tuesday, 3 November");
+    ui.shows(["Released 1.8"]);
     // A day without sessions leads to the one before it.
-    walk.press("<tab>hh<cr>");
-    walk.is_at("Monday, 14 September");
-    walk.shows(["Nothing happened in Tuesday, October 20, 2026"]);
+    ui.after("<tab>hh<cr>").is_at("Monday, 14 September");
+    ui.shows(["Nothing happened in Tuesday, October 20, 2026"]);
     // The calendar ends today, and begins with the first session.
-    walk.press("<tab>G");
-    walk.titled("Wed 4");
-    walk.press("j");
-    walk.titled("Wed 4");
-    walk.press("g");
-    walk.titled("September ▸ Week 38 ▸ Mon 14");
-    walk.press("<esc>");
-    assert_eq!(
-        walk.place(),
-        KeyContext::Timeline,
-        "first out of the calendar"
-    );
+    ui.after("<tab>G").titled("Wed 4");
+    ui.after("j").titled("Wed 4");
+    ui.after("g").titled("September ▸ Week 38 ▸ Mon 14");
+    ui.press("<esc>");
+    ui.is_in(KeyContext::Timeline); // first out of the calendar
 }
 
 #[test]
 fn places_and_weeks_are_jumped_to() {
-    let mut walk = Walk::new();
-    walk.press("t");
-    let text = walk.text();
+    let mut ui = TestApp::walking();
+    ui.press("t");
+    let text = ui.text();
     let yesterday = text.lines().find(|line| line.contains("Yesterday"));
     assert!(
         yesterday.is_some_and(|line| line.contains("1 session")),
@@ -395,22 +360,18 @@ fn places_and_weeks_are_jumped_to() {
         week.is_some_and(|line| line.contains("Week 44 of 2026 · nothing")),
         "{text}"
     );
-    walk.press("<down><cr>");
-    walk.is_at("Tuesday, 3 November");
-    walk.press("[");
-    walk.is_at("Monday, 14 September");
-    walk.press("]");
-    walk.is_at("Tuesday, 3 November");
-    walk.press("t<cr>");
-    walk.is_at("Wednesday, 4 November");
+    ui.after("<down><cr>").is_at("Tuesday, 3 November");
+    ui.after("[").is_at("Monday, 14 September");
+    ui.after("]").is_at("Tuesday, 3 November");
+    ui.after("t<cr>").is_at("Wednesday, 4 November");
 }
 
 #[test]
 fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
-    let mut walk = Walk::new();
+    let mut ui = TestApp::walking();
     // The last column of the calendar is this week; Tuesday is in the second row.
-    let (_, tuesday) = walk.cell_of("Tu ");
-    let text = walk.text();
+    let (_, tuesday) = ui.cell_of("Tu ");
+    let text = ui.text();
     let row: Vec<char> = text
         .lines()
         .nth(usize::from(tuesday))
@@ -424,11 +385,11 @@ fn a_click_on_a_day_goes_there_and_a_second_click_on_a_row_opens_it() {
         .expect("a border");
     let last = row[..=border].iter().rposition(|c| "·░▒▓█".contains(*c));
     let column = u16::try_from(last.expect("a day")).expect("small");
-    walk.click((column, tuesday));
-    walk.is_at("Tuesday, 3 November");
-    assert_eq!(walk.click_on("Reported: Released"), []);
-    walk.is_at("Reported: Released");
-    let effects = walk.click_on("Reported: Released");
+    ui.click((column, tuesday));
+    ui.is_at("Tuesday, 3 November");
+    assert_eq!(ui.click_on("Reported: Released"), []);
+    ui.is_at("Reported: Released");
+    let effects = ui.click_on("Reported: Released");
     assert!(
         matches!(effects[..], [Effect::Timeline(TimelineJob::Expand(_))]),
         "{effects:?}"

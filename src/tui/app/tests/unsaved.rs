@@ -2,18 +2,17 @@
 
 use ratatui::crossterm::event::Event as Input;
 
-use super::{AUTH, TestApp, kept_text, moment, you};
+use super::{TestApp, has, is_forgotten, kept_text, moment, outside, you};
 use crate::core::change::commit;
-use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob, UnsavedJob, WriteJob};
+use crate::tui::effect::{Effect, LibraryJob, Request, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
 #[test]
 fn an_edit_is_kept_saved_and_forgotten() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     assert_eq!(ui.press("e"), []);
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     let kept = ui.press("X");
     let text = kept_text(&kept);
     assert!(text.text.contains("X## Decision"), "{}", text.text);
@@ -30,45 +29,27 @@ fn an_edit_is_kept_saved_and_forgotten() {
         request: request.clone(),
         result: Ok(Some(record)),
     });
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
-    assert_eq!(ui.place(), KeyContext::Tree);
+    is_forgotten(&effects);
+    ui.is_in(KeyContext::Tree);
     ui.shows(["Memory saved: auth.md · u undoes it"]);
 }
 
 #[test]
-fn leaving_the_editor_loses_nothing() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("e X <esc>");
-    assert_eq!(ui.place(), KeyContext::Tree);
-    ui.shows(["1 unsaved"]);
-    ui.press("e");
-    ui.shows(["X## Decision"]);
-}
-
-#[test]
 fn unsaved_text_is_offered() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let kept = ui.press("e X");
-    let Some(Effect::Unsaved(UnsavedJob::Keep(text))) = kept.last() else {
-        panic!("{kept:?}");
-    };
+    let text = kept_text(&kept);
     let text = text.clone();
     let mut ui = TestApp::new();
     ui.tell(Event::Abandoned(vec![text.clone()]));
-    assert_eq!(ui.place(), KeyContext::Offer);
+    ui.is_in(KeyContext::Offer);
     assert_eq!(ui.press("d"), [], "it is asked once more");
     assert_eq!(
         ui.press("d"),
         [Effect::Unsaved(UnsavedJob::Forget(text.clone()))]
     );
     ui.tell(Event::Abandoned(vec![text.clone()]));
-    ui.press("<cr>");
-    ui.shows(["X## Decision"]);
+    ui.after("<cr>").shows(["X## Decision"]);
     // After "later", editing the memory opens the text.
     let mut ui = TestApp::new();
     let root = ui
@@ -82,31 +63,25 @@ fn unsaved_text_is_offered() {
     ui.tell(Event::Abandoned(vec![
         crate::core::memory::unsaved::Unsaved { root, ..text },
     ]));
-    ui.press("<esc>");
-    ui.is_at("Auth Refactor");
+    ui.after("<esc>").is_at("Auth Refactor");
     ui.shows(["1 unsaved"]);
-    ui.press("e");
-    ui.shows(["X## Decision"]);
+    ui.after("e").shows(["X## Decision"]);
 }
 
 #[test]
 fn leaving_the_editor_keeps_what_can_be_undone() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
-    ui.press("e X <esc> e");
-    ui.shows(["X## Decision"]);
+    let mut ui = TestApp::at_auth();
+    ui.press("e X <esc>");
+    ui.is_in(KeyContext::Tree).shows(["1 unsaved"]);
+    ui.after("e").shows(["X## Decision"]);
     let effects = ui.press("<c-z>");
     ui.lacks(["X## Decision"]);
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Forget(_))]),
-        "{effects:?}"
-    );
+    is_forgotten(&effects);
 }
 
 #[test]
 fn what_is_replaced_everywhere_is_kept_and_saved() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("e <c-f>");
     let kept = ui.press("token<tab>key<a-cr>");
     let text = kept_text(&kept);
@@ -119,12 +94,9 @@ fn what_is_replaced_everywhere_is_kept_and_saved() {
 
 #[test]
 fn what_an_editor_wrote_before_it_failed_is_kept() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let effects = ui.press("E");
-    let [Effect::Terminal(TerminalJob::EditOutside(subject))] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
+    let subject = outside(&effects);
     let written = subject.text.replace("JWT", "PASETO");
     let effects = ui.tell(Event::EditedOutside {
         subject: subject.clone(),
@@ -133,29 +105,22 @@ fn what_an_editor_wrote_before_it_failed_is_kept() {
     });
     let text = kept_text(&effects);
     assert_eq!(text.text, written);
-    assert_eq!(ui.place(), KeyContext::Editor);
+    ui.is_in(KeyContext::Editor);
     ui.shows(["Use PASETO", "●", "what was written is here, not saved yet"]);
     // The next outside editor goes on with it, also after the editor was left.
     ui.press("<esc>");
     let effects = ui.press("E");
-    assert!(
-        matches!(effects.as_slice(), [Effect::Terminal(TerminalJob::EditOutside(text))] if text.text == written),
-        "{effects:?}"
-    );
+    assert_eq!(outside(&effects).text, written);
 }
 
 #[test]
 fn keys_that_arrive_at_once_are_kept_once_and_saved() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     ui.press("e");
     let typed = crate::tui::keys::keys("abc");
     let inputs = |keys: Vec<_>| Event::Input(keys.into_iter().map(Input::Key).collect());
     let effects = ui.tell(inputs(typed.clone()));
-    assert!(
-        matches!(effects.as_slice(), [Effect::Unsaved(UnsavedJob::Keep(text))] if text.text.contains("abc## Decision")),
-        "{effects:?}"
-    );
+    has(&kept_text(&effects).text, "abc## Decision");
     let saved = [typed, crate::tui::keys::keys("<c-s>")].concat();
     let effects = ui.tell(inputs(saved));
     let [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::TestApp;
+use super::{TestApp, has};
 use crate::core::change::history::{Author, Origin};
 use crate::core::insight::curate::{Evidence, Finding, Severity};
 use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
@@ -32,10 +32,9 @@ fn attribution(hunk: &str) -> Attributions {
 
 #[test]
 fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
-    let mut reviewing = TestApp::reviewing();
-    reviewing.press("G");
-    reviewing.shows(["another program"]);
-    let hunk = reviewing.ids("grace.md").remove(0);
+    let mut ui = TestApp::reviewing();
+    ui.after("G").shows(["another program"]);
+    let hunk = ui.ids("grace.md").remove(0);
     let found = attribution(&hunk);
     let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
     let words = writers.filter_map(|(_, origin)| {
@@ -43,17 +42,17 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
         Some((origin.citation.clone()?, said))
     });
     let words = words.collect();
-    reviewing.tell(Event::Attributed { found, words });
-    reviewing.shows(["You had said: “the grace period is ten"]);
-    reviewing.lacks(["another program"]);
-    reviewing.shows(["new by claude-code in “5e551011”"]);
-    reviewing.is_at("grace.md");
+    ui.tell(Event::Attributed { found, words });
+    ui.shows(["You had said: “the grace period is ten"]);
+    ui.lacks(["another program"]);
+    ui.shows(["new by claude-code in “5e551011”"]);
+    ui.is_at("grace.md");
     // Reading the queue again does not forget it.
-    reviewing.load();
-    reviewing.lacks(["another program"]);
+    ui.load();
+    ui.lacks(["another program"]);
     // So the session is accepted with all that it wrote.
-    let ids = [reviewing.ids("auth.md"), reviewing.ids("grace.md")].concat();
-    let effects = reviewing.press("A");
+    let ids = [ui.ids("auth.md"), ui.ids("grace.md")].concat();
+    let effects = ui.press("A");
     let accepted = format!("{effects:?}");
     assert!(ids.iter().all(|id| accepted.contains(id)), "{accepted}");
 }
@@ -74,16 +73,15 @@ fn source(citation: u64) -> Option<Arc<LineSource>> {
 
 #[test]
 fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
-    let mut reviewing = TestApp::reviewing();
-    let effects = reviewing.press("g J J W");
+    let mut ui = TestApp::reviewing();
+    let effects = ui.press("g J J W");
     let job = WhyJob {
-        store: reviewing.id("claude"),
+        store: ui.id("claude"),
         path: "auth.md".to_owned(),
     };
     assert_eq!(effects, [Effect::Why(job.clone())]);
-    assert_eq!(reviewing.place(), KeyContext::Why);
-    reviewing.shows(["reading…"]);
-    let file = reviewing.home.path().join("claude/auth.md");
+    ui.is_in(KeyContext::Why).shows(["reading…"]);
+    let file = ui.home.path().join("claude/auth.md");
     let text = fs::read_to_string(file).expect("text");
     let lines = text.lines().map(|line| {
         let source = line.contains("30 minutes").then(|| source(2)).flatten();
@@ -93,32 +91,24 @@ fn a_hunk_leads_to_its_line_and_on_to_the_words_before_it() {
         lines: lines.collect(),
         has_logs: true,
     });
-    reviewing.tell(Event::Explained { job, result });
-    let here = reviewing.here();
-    assert!(
-        here.contains("30 minutes") && here.contains("claude-code"),
-        "{here}"
-    );
-    let text = reviewing.text();
-    for said in [
+    ui.tell(Event::Explained { job, result });
+    let here = ui.here();
+    has(&here, "30 minutes");
+    has(&here, "claude-code");
+    ui.shows([
         "“Token times”",
         "You had said: please make it longer",
         "claude-code:s1#L2",
-    ] {
-        assert!(text.contains(said), "{said}: {text}");
-    }
-    reviewing.press("<cr>");
-    reviewing.shows(["not among the logs shown here"]);
-    reviewing.press("/ minutes <cr>");
-    reviewing.shows(["You had said: please make it longer"]);
-    reviewing.lacks(["## Decision"]);
-    reviewing.press("<esc>");
-    let here = reviewing.here();
+    ]);
+    ui.after("<cr>").shows(["not among the logs shown here"]);
+    ui.press("/ minutes <cr>");
+    ui.shows(["You had said: please make it longer"]);
+    ui.lacks(["## Decision"]);
+    ui.press("<esc>");
+    let here = ui.here();
     assert!(here.contains("30 minutes"), "{here}");
-    reviewing.press("k");
-    reviewing.shows(["tells who wrote this line"]);
-    reviewing.press("<esc>");
-    assert_eq!(reviewing.place(), KeyContext::Queue);
+    ui.after("k").shows(["tells who wrote this line"]);
+    ui.after("<esc>").is_in(KeyContext::Queue);
 }
 
 /// An app with the log of a session that changed a memory.
@@ -161,15 +151,10 @@ fn with_writing_session() -> TestApp {
 #[test]
 fn a_session_lists_the_memories_that_it_touched_and_goes_to_the_call() {
     let mut ui = with_writing_session();
-    ui.press("/ zebra<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
-    ui.press("W");
-    let text = ui.text();
-    ui.shows(["1 memory of this session"]);
-    assert!(ui.row("claude:auth.md").contains("read, written"), "{text}");
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
-    ui.is_at("Edit");
+    ui.after("/ zebra<cr>").is_in(KeyContext::Log);
+    ui.after("W").shows(["1 memory of this session"]);
+    ui.row_has("claude:auth.md", "read, written");
+    ui.after("<cr>").is_in(KeyContext::Log).is_at("Edit");
 }
 
 #[test]
@@ -208,8 +193,7 @@ fn what_no_memory_says_leads_to_the_message_and_has_nothing_to_merge() {
     ] {
         ui.tell(Event::Curated { generation, step });
     }
-    ui.shows(["you said it"]);
-    ui.lacks(["merge"]);
+    ui.shows(["you said it"]).lacks(["merge"]);
     ui.press("<cr>");
     assert_eq!(ui.place(), KeyContext::Log, "{}", ui.text());
 }
@@ -242,9 +226,6 @@ fn a_line_leads_into_the_log_that_wrote_it() {
         job: job.clone(),
         result,
     });
-    ui.press("<cr>");
-    assert_eq!(ui.place(), KeyContext::Log);
-    ui.is_at("Edit");
-    ui.press("<esc>");
-    assert_eq!(ui.place(), KeyContext::Why);
+    ui.after("<cr>").is_in(KeyContext::Log).is_at("Edit");
+    ui.after("<esc>").is_in(KeyContext::Why);
 }

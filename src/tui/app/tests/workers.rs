@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AUTH, TestApp, plan_of};
+use super::{AUTH, TestApp, requested};
 use crate::core::memory::discover::{Discovered, FoundStore};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::Store;
@@ -94,25 +94,21 @@ fn stores_that_are_named_anew_keep_their_marks_and_texts() {
     ui.library = Arc::clone(&library);
     ui.tell(Event::Indexed(library));
     ui.shows(["1 marked"]);
-    let effects = ui.press("d");
-    let (_, request) = plan_of(&effects);
     let expected = Request::Delete(vec![(claude, vec!["auth.md".to_owned()])]);
-    assert_eq!(*request, expected);
-    ui.press("k e");
-    ui.shows(["X## Decision"]);
+    assert_eq!(requested(&ui.press("d")), expected);
+    ui.after("k e").shows(["X## Decision"]);
 }
 
 #[test]
 fn a_reviewed_change_that_would_be_another_by_now_is_shown_again() {
-    let mut ui = TestApp::new();
-    ui.press(AUTH);
+    let mut ui = TestApp::at_auth();
     let effects = ui.press("d");
     ui.planned(&effects);
     let effects = ui.press("y");
     let [Effect::Write(WriteJob::Commit { request, change })] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    assert_eq!(ui.place(), KeyContext::Tree);
+    ui.is_in(KeyContext::Tree);
     let mut change = (**change).clone();
     change.edits[0].before = Some(b"theirs\n".to_vec());
     ui.tell(Event::Outdated {
@@ -120,7 +116,7 @@ fn a_reviewed_change_that_would_be_another_by_now_is_shown_again() {
         change: change.clone(),
         notes: Vec::new(),
     });
-    assert_eq!(ui.place(), KeyContext::Deleting);
+    ui.is_in(KeyContext::Deleting);
     ui.shows(["theirs", "changed outside meanwhile"]);
     let effects = ui.press("y");
     let again = WriteJob::Commit {

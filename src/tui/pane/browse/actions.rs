@@ -30,7 +30,7 @@ use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, keep, resume};
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
-use crate::tui::pane::{Step, Toast, say, say_trouble};
+use crate::tui::pane::{Step, Toast, edit_file, perform, plan, push, say, say_trouble};
 
 impl BrowsePane {
     /// Runs an action that is the same in the tree and the preview.
@@ -51,7 +51,7 @@ impl BrowsePane {
                 Ok(subject) => {
                     let left = self.unsaved_of(&subject).map(|left| left.text.clone());
                     let job = TerminalJob::EditOutside(left.unwrap_or(subject));
-                    vec![Step::Effect(Effect::Terminal(job))]
+                    perform(Effect::Terminal(job))
                 }
                 Err(why) => vec![Step::Toast(why)],
             },
@@ -71,11 +71,11 @@ impl BrowsePane {
             Action::Merge => self.merge(),
             Action::Generalize => self.generalize(),
             Action::Move => self.choose_store(),
-            Action::Rehome => vec![Step::Effect(Effect::Library(LibraryJob::FormerHomes))],
+            Action::Rehome => perform(Effect::Library(LibraryJob::FormerHomes)),
             Action::Share => match self.selected_store() {
                 Some(snapshot) => {
                     let job = WriteJob::Share(snapshot.store.id().clone());
-                    vec![Step::Effect(Effect::Write(job))]
+                    perform(Effect::Write(job))
                 }
                 None => say("Go to a store to share it with your other machines"),
             },
@@ -127,7 +127,6 @@ impl BrowsePane {
         is_file && key.is_some_and(|key| self.preview.document(&key).is_none())
     }
 
-    /// Runs the waiting action once the text is read.
     pub(super) fn run_waiting_action(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.is_reading() {
             return Vec::new();
@@ -157,7 +156,6 @@ impl BrowsePane {
         self.library.store_by_id(&id).map(|snapshot| &**snapshot)
     }
 
-    /// The text under the cursor as an editable text.
     fn editable_text(&self) -> Result<Unsaved, Toast> {
         let nothing = || Toast::done("Go to a memory to edit it");
         let key = self.selected().ok_or_else(nothing)?;
@@ -194,19 +192,17 @@ impl BrowsePane {
                     Some(left) => EditorPane::reopen(left, line, cx),
                     None => EditorPane::open(subject, line, cx),
                 };
-                vec![Step::Push(Box::new(editor))]
+                push(editor)
             }
             Err(why) => vec![Step::Toast(why)],
         }
     }
 
-    /// The unsaved text of the same file.
     fn unsaved_of(&self, subject: &Unsaved) -> Option<&LeftText> {
         let mut texts = self.unsaved_texts.iter();
         texts.find(|left| left.text.is_same_file(subject))
     }
 
-    /// Removes and returns the unsaved text of the same file.
     pub(super) fn take_unsaved(&mut self, subject: &Unsaved) -> Option<LeftText> {
         let same = |left: &LeftText| left.text.is_same_file(subject);
         let at = self.unsaved_texts.iter().position(same)?;
@@ -221,12 +217,7 @@ impl BrowsePane {
             return say("Go to a memory to edit it");
         }
         let key = Key::Memory(store.clone(), index::INDEX.to_owned());
-        let line = self.preview.line_of(&key).unwrap_or(1);
-        vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-            store: store.clone(),
-            path: index::INDEX.to_owned(),
-            line: line.saturating_sub(1),
-        }))]
+        edit_file(store, index::INDEX, self.preview.line_of(&key))
     }
 
     /// Opens a new memory: the one that was begun and not saved, or a form for another.
@@ -234,7 +225,7 @@ impl BrowsePane {
         let mut texts = self.unsaved_texts.iter();
         if let Some(at) = texts.position(|left| left.text.base.is_none()) {
             let editor = EditorPane::reopen(self.unsaved_texts.remove(at), 0, cx);
-            return vec![Step::Push(Box::new(editor))];
+            return push(editor);
         }
         let here = self.selected_store().map(|snapshot| snapshot.store.id());
         let kind = match self.selected() {
@@ -250,7 +241,7 @@ impl BrowsePane {
             _ => None,
         };
         match NewMemoryForm::new(&self.library, here, kind.as_deref()) {
-            Some(form) => vec![Step::Push(Box::new(form))],
+            Some(form) => push(form),
             None => say_trouble("There is no store here that takes a memory"),
         }
     }
@@ -277,7 +268,7 @@ impl BrowsePane {
                     (Some(entry), Purpose::Rename) => NamePrompt::of_entry(store, entry, subject),
                     (None, purpose) => NamePrompt::new(purpose, store, title, subject),
                 };
-                vec![Step::Push(Box::new(prompt))]
+                push(prompt)
             }
             Err(why) => vec![Step::Toast(why)],
         }
@@ -325,7 +316,7 @@ impl BrowsePane {
             [(_, path)] => format!("move {path} to"),
             several => format!("move {} to", count(several.len(), "memory", "memories")),
         };
-        vec![Step::Push(Box::new(Chooser::new(title, options)))]
+        push(Chooser::new(title, options))
     }
 
     fn delete(&self) -> Vec<Step> {
@@ -337,7 +328,7 @@ impl BrowsePane {
             return say("Go to a memory to delete it");
         }
         let request = Request::Delete(wanted.into_iter().collect());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     fn copy(&self) -> Vec<Step> {
@@ -366,7 +357,6 @@ impl BrowsePane {
         copy_to_clipboard(text)
     }
 
-    /// Copies the text of the preview.
     fn copy_text(&self) -> Vec<Step> {
         match self.preview.content.text.as_str() {
             "" => say("Go to a memory to copy its text"),
@@ -382,13 +372,12 @@ impl BrowsePane {
         if snapshot.unlisted.is_empty() {
             return say("Its index leaves nothing out");
         }
-        vec![Step::Plan(Box::new(Request::Change {
+        plan(Request::Change {
             store: snapshot.store.id().clone(),
             change_request: ChangeRequest::Index(IndexUpdate::Repair),
-        }))]
+        })
     }
 
-    /// Whether an action can be run on the row under the cursor.
     pub(super) fn can_run(&self, action: Action) -> bool {
         match action {
             Action::Edit => match self.selected() {
@@ -414,7 +403,8 @@ impl BrowsePane {
     /// Opens the editor with the file of a piece.
     pub(super) fn edit_piece(
         &mut self,
-        (context, at): (&Arc<AgentContext>, usize),
+        context: &Arc<AgentContext>,
+        at: usize,
         subject: &Unsaved,
         cx: &PaneContext<'_>,
     ) -> Vec<Step> {
@@ -430,7 +420,6 @@ impl BrowsePane {
     }
 }
 
-/// Returns the rows above a log.
 fn above_log(library: &Library, path: &Path, id: &str) -> Vec<Key> {
     let is = |log: &LogSummary| log.file.path == path && log.file.id == id;
     let mut keys = vec![Key::Sessions];

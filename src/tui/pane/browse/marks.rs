@@ -13,7 +13,7 @@ use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
-use crate::tui::pane::{Step, can_merge, say, say_range};
+use crate::tui::pane::{Step, can_merge, perform, push, say, say_range};
 use crate::tui::widget::list::Move;
 
 impl BrowsePane {
@@ -65,7 +65,7 @@ impl BrowsePane {
             return say("Mark the memories to merge, and go to the one that stays");
         }
         let gather = LibraryJob::Gather(memories);
-        vec![Step::Effect(Effect::Library(gather))]
+        perform(Effect::Library(gather))
     }
 
     /// Asks for the title of a principle that comes from the marked lessons.
@@ -81,7 +81,7 @@ impl BrowsePane {
                 let store = store.clone();
                 let about = lessons.join(", ");
                 let purpose = NotePurpose::Principle { store, lessons };
-                vec![Step::Push(Box::new(NotePrompt::new(about, purpose)))]
+                push(NotePrompt::new(about, purpose))
             }
             _ => say("Mark two or more lessons below episodic/ of one store"),
         }

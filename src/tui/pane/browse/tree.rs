@@ -91,7 +91,6 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// Returns the next order in the cycle.
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Name => Self::Age,
@@ -175,7 +174,6 @@ pub(crate) struct Group {
 }
 
 impl Tree {
-    /// Builds the tree of a library.
     pub(crate) fn of(library: &Library, options: &TreeOptions) -> Self {
         let is_own = |snapshot: &Arc<StoreSnapshot>| {
             snapshot.store.layout() != Layout::Instructions && snapshot.is_of_project()
@@ -231,7 +229,6 @@ impl Tree {
         }
     }
 
-    /// Returns the index of the row with this key.
     pub(crate) fn find(&self, library: &Library, key: &Key) -> Option<usize> {
         self.rows.iter().position(|row| self.is(library, row, key))
     }
@@ -389,7 +386,7 @@ impl TreeBuilder<'_> {
         }
         let mut open: Vec<(String, bool)> = Vec::new();
         for ((_, path), members) in grouped {
-            let depth = self.folder(at, &path, (&totals, groups), &mut open);
+            let depth = self.folder(at, &path, &totals, groups, &mut open);
             if let Some(depth) = depth {
                 for of in members {
                     self.memory((at, of), depth);
@@ -404,7 +401,8 @@ impl TreeBuilder<'_> {
         &mut self,
         at: usize,
         path: &str,
-        (totals, unless_said): (&HashMap<String, usize>, Fold),
+        totals: &HashMap<String, usize>,
+        unless_said: Fold,
         open: &mut Vec<(String, bool)>,
     ) -> Option<u16> {
         let layout = self.library.stores[at].store.layout();

@@ -33,7 +33,6 @@ use crate::tui::widget::meter::Meter;
 /// The width from which on there is room for what a memory is about beside its title.
 const WIDE: usize = 70;
 
-/// The width of the first column.
 const COLUMN: usize = 13;
 
 /// The left and right text of a row.
@@ -90,7 +89,6 @@ impl BrowsePane {
         }
     }
 
-    /// Draws a row.
     pub(super) fn line(&self, row: &TreeRow, look: RowLook, cx: &PaneContext<'_>) -> Line<'static> {
         let theme = cx.theme;
         let mark = if look.is_marked {
@@ -149,7 +147,7 @@ impl BrowsePane {
                     right: vec![Span::styled(count, muted)],
                 }
             }
-            Node::Memory(at, of) => self.memory((at, of), cx, width),
+            Node::Memory(at, of) => self.memory(at, of, cx, width),
             Node::Entry(at, of, entry) => {
                 let entry = &self.library.stores[at].memories[of].entries[entry];
                 RowEnds {
@@ -200,12 +198,7 @@ impl BrowsePane {
         (waiting > 0).then(|| theme.span(text, Role::Warn))
     }
 
-    fn memory(
-        &self,
-        (at, of): (usize, usize),
-        cx: &PaneContext<'_>,
-        width: usize,
-    ) -> RowEnds<'static> {
+    fn memory(&self, at: usize, of: usize, cx: &PaneContext<'_>, width: usize) -> RowEnds<'static> {
         let theme = cx.theme;
         let snapshot = &self.library.stores[at];
         let memory = &snapshot.memories[of];

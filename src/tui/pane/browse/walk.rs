@@ -118,7 +118,6 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// Folds or unfolds every row.
     pub(super) fn fold_all(&mut self, to: Fold, cx: &PaneContext<'_>) -> Vec<Step> {
         let mut tree = self.tree.clone();
         // Unfolding reveals rows that may be folded themselves.
@@ -143,7 +142,6 @@ impl BrowsePane {
         self.reshape(cx)
     }
 
-    /// The log under the cursor.
     pub(super) fn selected_log(&self) -> Option<&LogSummary> {
         let row = self.tree.rows.get(self.cursor.selected)?;
         match row.node {
@@ -154,7 +152,7 @@ impl BrowsePane {
 
     pub(super) fn open_log(&self) -> Vec<Step> {
         match self.selected_log() {
-            Some(log) => LogPane::open(log.file.clone(), log.title.clone(), OpenAt::default()),
+            Some(log) => LogPane::open(log, OpenAt::default()),
             None => Vec::new(),
         }
     }
@@ -163,7 +161,7 @@ impl BrowsePane {
     /// session under the cursor touched.
     pub(super) fn explain(&self) -> Vec<Step> {
         if let Some(log) = self.selected_log() {
-            return LogPane::open_touched(log.file.clone(), log.title.clone());
+            return LogPane::open_touched(log);
         }
         match self.selected_memory() {
             Some((store, path)) => WhyPane::open(store, path, self.preview.top_line()),
@@ -193,7 +191,6 @@ impl BrowsePane {
         Vec::new()
     }
 
-    /// Follows the selected link.
     pub(super) fn follow(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let Some(link) = self.preview.link else {
             return self.link(Move::Down, cx);
@@ -206,7 +203,7 @@ impl BrowsePane {
             return Vec::new();
         };
         if let Some((log, start)) = cited_log(&self.library, &target) {
-            return LogPane::open(log.file.clone(), log.title.clone(), start);
+            return LogPane::open(log, start);
         }
         let Some(key) = link_destination(&self.library, &here, &target) else {
             return say_trouble(format!("No memory {target}"));
@@ -218,7 +215,6 @@ impl BrowsePane {
         steps.unwrap_or_default()
     }
 
-    /// Handles a mouse event.
     pub(super) fn on_mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
         let at = Position::new(mouse.column, mouse.row);
         match mouse.kind {

@@ -19,7 +19,6 @@ use crate::tui::widget::filter::FILTERED;
 use crate::tui::widget::list::RowLook;
 use crate::tui::widget::meter::Meter;
 
-/// The width of the column with the kinds.
 const KIND: usize = 10;
 
 /// The minimum width of the list for a bar that shows the share of each piece, and for its size.

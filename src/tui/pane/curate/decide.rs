@@ -13,13 +13,14 @@ use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::effect::{Effect, LibraryJob, Request};
-use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, cited_log, keep};
 use crate::tui::pane::why::WhyPane;
-use crate::tui::pane::{Step, can_merge, say};
+use crate::tui::pane::{
+    Step, can_merge, edit_file, perform, plan, push, read_in_tree, reveal, say,
+};
 use crate::tui::widget::emphasis::MarkedWords;
 
 /// The reason of a finding that is waived because its memory is pinned.
@@ -42,7 +43,7 @@ impl CuratePane {
             findings.push(located.finding.clone());
         }
         let request = Request::Fix(stores.into_iter().collect());
-        vec![Step::Plan(Box::new(request))]
+        plan(request)
     }
 
     /// Keeps the session that the finding is about.
@@ -71,18 +72,8 @@ impl CuratePane {
         };
         let line = located.finding.line;
         match memory_key(located, cx.library) {
-            Some(key) => vec![Step::Broadcast(Box::new(Event::Reveal {
-                key,
-                line,
-                then: Some(Action::Edit),
-            }))],
-            None => {
-                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-                    store: located.store.clone(),
-                    path: located.finding.path.clone(),
-                    line: line.map_or(0, |line| line.saturating_sub(1)),
-                }))]
-            }
+            Some(key) => vec![reveal(key, line, Some(Action::Edit))],
+            None => edit_file(&located.store, &located.finding.path, line),
         }
     }
 
@@ -99,7 +90,7 @@ impl CuratePane {
         }
         let stores = stores.into_iter();
         let stores = stores.map(|(store, paths)| (store, paths.into_iter().collect()));
-        vec![Step::Plan(Box::new(Request::Delete(stores.collect())))]
+        plan(Request::Delete(stores.collect()))
     }
 
     /// Merges the memories of the marked findings into the one under the cursor, or the memory of
@@ -132,7 +123,7 @@ impl CuratePane {
             return say("No other memory is named here: mark the findings whose memories to merge");
         }
         let gather = LibraryJob::Gather(memories);
-        vec![Step::Effect(Effect::Library(gather))]
+        perform(Effect::Library(gather))
     }
 
     /// Asks why the chosen findings are kept; opens them again if all are waived.
@@ -152,7 +143,7 @@ impl CuratePane {
 
     fn ask(&self, about: String, findings: Vec<Finding>) -> Vec<Step> {
         let prompt = NotePrompt::new(about, NotePurpose::Waive(findings));
-        vec![Step::Push(Box::new(prompt))]
+        push(prompt)
     }
 
     /// Waives everything about the memories of the chosen findings.
@@ -180,17 +171,12 @@ impl CuratePane {
             let mut cited = located.finding.evidence.iter();
             let log = cited.find_map(|one| cited_log(cx.library, one.citation.as_ref()?));
             return match log {
-                Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+                Some((log, start)) => LogPane::open(log, start),
                 None => self.edit(cx),
             };
         };
         let finding = &located.finding;
-        let opened = Event::OpenFound {
-            key,
-            line: finding.line,
-            words: MarkedWords::new(finding.marks()),
-        };
-        vec![Step::Park, Step::Broadcast(Box::new(opened))]
+        read_in_tree(key, finding.line, MarkedWords::new(finding.marks())).into()
     }
 
     /// Removes what a change has corrected, before the next check is finished.

@@ -28,7 +28,6 @@ impl Located {
         library.store_by_id(&self.store)
     }
 
-    /// Whether both are about the same memory.
     pub(super) fn is_about_same(&self, other: &Self) -> bool {
         self.store == other.store && self.finding.path == other.finding.path
     }
@@ -36,14 +35,13 @@ impl Located {
 
 /// What the findings below one heading have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
+pub(in crate::tui::pane) enum Group {
     Rule(&'static str),
     File(StoreId, String),
 }
 
-/// A row of the list.
 #[derive(Debug, Clone)]
-pub(super) enum FindingRow {
+pub(in crate::tui::pane) enum FindingRow {
     /// What the findings below have in common, and their number.
     Heading { group: Group, count: usize },
     Finding {
@@ -90,15 +88,12 @@ impl Row for FindingRow {
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) folded: BTreeSet<Group>,
-    /// Whether waived findings are listed, too.
     pub(super) waived: bool,
-    /// Whether they are grouped by file.
     pub(super) by_file: bool,
     pub(super) filter: RowFilter,
 }
 
 impl Shown {
-    /// The group of a finding.
     pub(super) fn group(&self, located: &Located) -> Group {
         if self.by_file {
             Group::File(located.store.clone(), located.finding.path.clone())

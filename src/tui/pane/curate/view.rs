@@ -310,7 +310,6 @@ impl EvidencePage<'_> {
     }
 }
 
-/// Where a piece of evidence is.
 fn place_of(piece: &Evidence) -> String {
     let line = piece.line.map(|line| format!(":{line}"));
     let path = piece.path.as_ref();

@@ -8,9 +8,8 @@ use crate::core::insight::context::tokens;
 use crate::core::insight::curate::Finding;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob, Request, UndoDirection, WaiveJob, WriteJob};
-use crate::tui::pane::{Step, latest};
+use crate::tui::pane::{Step, latest, perform};
 
-/// The changes and decisions of one visit.
 #[derive(Debug, Default)]
 pub(super) struct Visit {
     /// How many lines and tokens the stores have less than before; negative if more.
@@ -138,7 +137,7 @@ impl Visit {
 /// Waives findings, or takes that back.
 pub(super) fn waive(findings: Vec<Finding>, words: Option<String>) -> Vec<Step> {
     let job = WaiveJob { findings, words };
-    vec![Step::Effect(Effect::Write(WriteJob::Waive(job)))]
+    perform(Effect::Write(WriteJob::Waive(job)))
 }
 
 /// The lines and tokens of a file.

@@ -16,7 +16,6 @@ use crate::tui::pane::Step;
 /// The length in characters from which a description is too long for an agent's index.
 const LONG_DESCRIPTION: usize = 160;
 
-/// The result of checking the header.
 #[derive(Debug, Default)]
 pub(super) struct Check {
     pub(super) has_header: bool,
@@ -26,7 +25,6 @@ pub(super) struct Check {
     pub(super) index_line: Option<String>,
 }
 
-/// Checks the header of a memory with this text.
 pub(super) fn check(layout: Layout, memory: &Memory, text: &str) -> Check {
     let header = Frontmatter::parse(text);
     let repeated = header.as_ref().and_then(Frontmatter::repeated);
@@ -81,7 +79,6 @@ pub(super) struct ContextMeter {
 }
 
 impl ContextMeter {
-    /// Creates the meter for a file.
     pub(super) fn new(before: Arc<AgentContext>, file: PathBuf) -> Self {
         Self {
             file,

@@ -16,7 +16,6 @@ pub(super) struct Answer {
 }
 
 impl FindPane {
-    /// The results that are listed.
     pub(super) fn found(&self) -> Option<&FindResults> {
         Some(&self.answer.as_ref()?.found)
     }

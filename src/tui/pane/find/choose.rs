@@ -8,7 +8,7 @@ use crate::tui::event::Event;
 use crate::tui::model::{HitRow, PaneContext};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, copy_to_clipboard};
-use crate::tui::pane::{Step, Toast, say, say_trouble};
+use crate::tui::pane::{Step, Toast, perform, read_in_tree, reveal, say, say_trouble};
 use crate::tui::widget::list::Move;
 
 impl FindPane {
@@ -47,16 +47,11 @@ impl FindPane {
         let marked: Vec<Key> = self.marked().into_iter().filter_map(Self::key_of).collect();
         if let Some(first) = marked.first().cloned() {
             let message = format!("{} marked", marked.len());
-            let shown = Event::Reveal {
-                key: first,
-                line: None,
-                then: None,
-            };
             return vec![
                 self.remember(),
                 Step::Close,
                 Step::Broadcast(Box::new(Event::Marked(marked))),
-                Step::Broadcast(Box::new(shown)),
+                reveal(first, None, None),
                 Step::Toast(Toast::done(message)),
             ];
         }
@@ -68,7 +63,7 @@ impl FindPane {
         }
         match self.log(cx) {
             Some(log) => {
-                let opened = LogPane::open(log.file.clone(), log.title.clone(), self.start());
+                let opened = LogPane::open(log, self.start());
                 std::iter::once(self.remember()).chain(opened).collect()
             }
             None => say_trouble("This log is not there any more"),
@@ -77,16 +72,9 @@ impl FindPane {
 
     /// Opens a memory in the tree, at the line of a row; leaving it comes back to the list.
     fn open_memory(&self, key: Key, row: &HitRow) -> Vec<Step> {
-        let opened = Event::OpenFound {
-            key,
-            line: usize::try_from(row.hit.line).ok(),
-            words: self.marked_words(row),
-        };
-        vec![
-            self.remember(),
-            Step::Park,
-            Step::Broadcast(Box::new(opened)),
-        ]
+        let line = usize::try_from(row.hit.line).ok();
+        let opened = read_in_tree(key, line, self.marked_words(row));
+        std::iter::once(self.remember()).chain(opened).collect()
     }
 
     /// Proposes a memory for the marked messages, or the one under the cursor.
@@ -99,7 +87,7 @@ impl FindPane {
         } else if lines.is_empty() {
             say("That is a memory already")
         } else {
-            vec![Step::Effect(Effect::Timeline(TimelineJob::Propose(lines)))]
+            perform(Effect::Timeline(TimelineJob::Propose(lines)))
         }
     }
 
@@ -118,9 +106,7 @@ impl FindPane {
                 }
             }
         }
-        vec![Step::Effect(Effect::Terminal(TerminalJob::Leave(
-            Exit::Picked(lines),
-        )))]
+        perform(Effect::Terminal(TerminalJob::Leave(Exit::Picked(lines))))
     }
 
     fn printed(&self, row: &HitRow, print: Print, cx: &PaneContext<'_>) -> Option<String> {
@@ -176,12 +162,8 @@ impl FindPane {
         let Some((row, key)) = row.and_then(|row| Some((row, Self::key_of(row)?))) else {
             return say("Memories can be edited, logs cannot");
         };
-        let edited = Event::Reveal {
-            key,
-            line: usize::try_from(row.hit.line).ok(),
-            then: Some(Action::Edit),
-        };
-        vec![self.remember(), Step::Broadcast(Box::new(edited))]
+        let line = usize::try_from(row.hit.line).ok();
+        vec![self.remember(), reveal(key, line, Some(Action::Edit))]
     }
 }
 

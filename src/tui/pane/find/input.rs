@@ -52,14 +52,12 @@ impl QueryInput {
         query
     }
 
-    /// Replaces a query that is selected by nothing.
     fn replace_selected(&mut self) {
         if std::mem::take(&mut self.is_selected) {
             *self = Self::new("");
         }
     }
 
-    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) -> InputOutcome {
         self.replace_selected();
         self.input.paste(text)
@@ -140,7 +138,6 @@ impl QueryInput {
         complete(text, text.len(), &known).into_iter().next()
     }
 
-    /// Applies a completion.
     pub(super) fn complete(&mut self, completion: &Completion) {
         let mut text = self.input.text().to_owned();
         let before = &text[..completion.span.start];

@@ -270,7 +270,7 @@ impl FindPane {
         let mut second = vec![Span::raw(indent), Span::styled(closeness, muted)];
         let room = width.saturating_sub(4 + indent.len());
         let (text, letters) = scroll_to_match(&row.text, &row.letters, room);
-        second.extend(highlight_letters(&text, &letters, (base, theme)));
+        second.extend(highlight_letters(&text, &letters, base, theme));
         [
             look.line(0, first, ends, theme),
             look.line(0, second, vec![Span::raw(" ")], theme),
@@ -286,7 +286,7 @@ impl FindPane {
                 return vec![Span::styled(format!("line {}", hit.line), muted)];
             }
             let letters = &row.title_letters;
-            return highlight_letters(&hit.title, letters, (Style::new(), theme));
+            return highlight_letters(&hit.title, letters, Style::new(), theme);
         }
         let (who, role) = match hit.role {
             Some(Who::User) => ("you", Role::You),
@@ -443,7 +443,8 @@ fn scroll_to_match(text: &str, letters: &[u32], width: usize) -> (String, Vec<u3
 fn highlight_letters(
     text: &str,
     letters: &[u32],
-    (base, theme): (Style, &Theme),
+    base: Style,
+    theme: &Theme,
 ) -> Vec<Span<'static>> {
     let found = base.patch(theme.style(Role::Match));
     let mut spans: Vec<Span<'static>> = Vec::new();
@@ -495,7 +496,7 @@ mod tests {
     #[test]
     fn letters_that_match_have_spans_of_their_own() {
         let theme = Theme::default();
-        let spans = highlight_letters("refresh", &[0, 1, 4], (Style::new(), &theme));
+        let spans = highlight_letters("refresh", &[0, 1, 4], Style::new(), &theme);
         let status: Vec<&str> = spans.iter().map(|span| span.content.as_ref()).collect();
         assert_eq!(status, ["re", "fr", "e", "sh"]);
     }

@@ -16,9 +16,8 @@ pub(super) enum ChangeState {
     Redone,
 }
 
-/// A row: a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct HistoryRow {
+pub(in crate::tui::pane) struct HistoryRow {
     id: String,
     /// Its index in the records.
     pub(super) record: usize,

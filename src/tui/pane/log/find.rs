@@ -7,7 +7,6 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::input::{Input, InputOutcome};
 use crate::tui::widget::list::Move;
 
-/// The search input, while it is open.
 #[derive(Debug)]
 pub(super) struct LogSearch {
     pub(super) input: Input,
@@ -28,7 +27,6 @@ impl LogPane {
         Vec::new()
     }
 
-    /// Handles a change of the search input.
     pub(super) fn on_search(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         let viewport = Self::viewport(cx);
         let (Some(search), Some(conversation)) = (&mut self.search, &mut self.conversation) else {

@@ -19,12 +19,11 @@ impl LogPane {
             (None, _) => None,
         };
         match log {
-            Some(log) => Self::open(log.file.clone(), log.title.clone(), OpenAt::default()),
+            Some(log) => Self::open(log, OpenAt::default()),
             None => say("Go to the tool call that started the subagent"),
         }
     }
 
-    /// The logs of the subagents that this log started.
     fn subagents<'a>(&self, library: &'a Library) -> Vec<&'a LogSummary> {
         for group in library.logs.iter() {
             let own = group

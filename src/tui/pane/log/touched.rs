@@ -12,7 +12,7 @@ use crate::tui::chrome::count;
 use crate::tui::event::Event;
 use crate::tui::model::PaneContext;
 use crate::tui::overlay::chooser::{Chooser, ChooserOption};
-use crate::tui::pane::{Step, say};
+use crate::tui::pane::{Step, push, say};
 
 /// The width of their list.
 const WIDTH: u16 = 76;
@@ -122,6 +122,6 @@ impl LogPane {
             label: row.name,
         });
         let chooser = Chooser::new(title, options.collect()).with_width(WIDTH);
-        vec![Step::Push(Box::new(chooser))]
+        push(chooser)
     }
 }

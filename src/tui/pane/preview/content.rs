@@ -52,7 +52,6 @@ pub(super) fn log_content(log: &LogSummary, cx: &PaneContext<'_>) -> PreviewCont
     }
 }
 
-/// Returns the content of a file or of a part of it.
 pub(super) fn file_content(
     wanted: &PreviewRequest,
     document: &Document,

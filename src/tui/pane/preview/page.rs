@@ -12,7 +12,6 @@ use crate::tui::theme::Role;
 use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::markdown::{RenderOptions, Rendered, beginning, render};
 
-/// The maximum number of lines in the source view.
 const MOST_LINES: usize = 5_000;
 
 /// The lines of a text, and the links in them.
@@ -72,17 +71,14 @@ impl Page {
         self.rendered.lines.len()
     }
 
-    /// The number of links.
     pub(crate) fn links(&self) -> usize {
         self.rendered.links.len()
     }
 
-    /// The row of a link.
     pub(crate) fn link_line(&self, link: usize) -> usize {
         self.rendered.links.get(link).map_or(0, |spot| spot.line)
     }
 
-    /// The first link on a row.
     pub(crate) fn link_on(&self, row: usize) -> Option<usize> {
         self.rendered.links.iter().position(|spot| spot.line == row)
     }
@@ -92,7 +88,6 @@ impl Page {
         spot.map_or("", |spot| &*spot.target)
     }
 
-    /// The link at a cell of the text.
     pub(crate) fn link_at(&self, line: usize, column: u16) -> Option<usize> {
         let column = usize::from(column);
         self.rendered

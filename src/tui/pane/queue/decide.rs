@@ -12,8 +12,7 @@ use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::core::text::display::format_ago;
 use crate::tui::action::Action;
-use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
-use crate::tui::event::Event;
+use crate::tui::effect::{Effect, Request, ReviewJob, WriteJob};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
@@ -22,7 +21,7 @@ use crate::tui::overlay::note::{NotePrompt, NotePurpose};
 use crate::tui::pane::browse::tree::Key;
 use crate::tui::pane::log::{LogPane, cited_log};
 use crate::tui::pane::why::WhyPane;
-use crate::tui::pane::{Step, Toast, say};
+use crate::tui::pane::{Step, Toast, edit_file, perform, plan, push, read_in_tree, reveal, say};
 use crate::tui::widget::emphasis::MarkedWords;
 
 impl QueuePane {
@@ -36,7 +35,7 @@ impl QueuePane {
         self.accepted.extend(ids);
         self.lay_out(cx);
         let job = ReviewJob::Accept(stores);
-        vec![Step::Effect(Effect::Write(WriteJob::Review(job)))]
+        perform(Effect::Write(WriteJob::Review(job)))
     }
 
     /// What is decided about: the marked files, or else the file or hunk under the cursor.
@@ -66,7 +65,7 @@ impl QueuePane {
             && let Some(texts) = &item.conflict
         {
             let merge = MergeDialog::of_conflict(store.clone(), item.clone(), Arc::clone(texts));
-            return vec![Step::Push(Box::new(merge))];
+            return push(merge);
         }
         if conflict.is_some() && self.focus == Focus::Tree {
             self.focus = Focus::Preview;
@@ -87,7 +86,7 @@ impl QueuePane {
     pub(super) fn accept_session(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.queue.entries.is_empty() && self.here_before > 0 {
             let job = ReviewJob::AcceptBefore;
-            return vec![Step::Effect(Effect::Write(WriteJob::Review(job)))];
+            return perform(Effect::Write(WriteJob::Review(job)));
         }
         self.accept_all(self.session(), cx)
     }
@@ -125,7 +124,7 @@ impl QueuePane {
         let store = entry.store.clone();
         let ids = self.chosen_ids(entry);
         let prompt = NotePrompt::new(path, NotePurpose::Review { store, ids });
-        vec![Step::Push(Box::new(prompt))]
+        push(prompt)
     }
 
     /// The first line of the file that differs in the current hunk, counted from 1.
@@ -142,18 +141,8 @@ impl QueuePane {
             return vec![self.only_proposed(entry, cx)];
         }
         match FileState::of(entry, cx.library) {
-            FileState::Memory(key) => vec![Step::Broadcast(Box::new(Event::Reveal {
-                key,
-                line: self.line(entry),
-                then: Some(Action::Edit),
-            }))],
-            FileState::Index => {
-                vec![Step::Effect(Effect::Library(LibraryJob::Fetch {
-                    store: entry.store.clone(),
-                    path: entry.item.path.clone(),
-                    line: self.line(entry).map_or(0, |line| line - 1),
-                }))]
-            }
+            FileState::Memory(key) => vec![reveal(key, self.line(entry), Some(Action::Edit))],
+            FileState::Index => edit_file(&entry.store, &entry.item.path, self.line(entry)),
             FileState::Gone => vec![self.gone(entry, cx)],
             FileState::Proposed => vec![self.only_proposed(entry, cx)],
         }
@@ -167,7 +156,7 @@ impl QueuePane {
             FileState::Memory(_) => {
                 let paths = vec![entry.item.path.clone()];
                 let request = Request::Delete(vec![(entry.store.clone(), paths)]);
-                vec![Step::Plan(Box::new(request))]
+                plan(request)
             }
             FileState::Index => say("The index is no memory: edit it, or revert it"),
             FileState::Gone => vec![self.gone(entry, cx)],
@@ -185,12 +174,7 @@ impl QueuePane {
             FileState::Gone => return vec![self.gone(entry, cx)],
             FileState::Proposed => return vec![self.only_proposed(entry, cx)],
         };
-        let opened = Event::OpenFound {
-            key,
-            line,
-            words: MarkedWords::default(),
-        };
-        vec![Step::Park, Step::Broadcast(Box::new(opened))]
+        read_in_tree(key, line, MarkedWords::default()).into()
     }
 
     /// Shows which sessions wrote the lines of the file; of what is deleted or proposed, the session
@@ -214,7 +198,7 @@ impl QueuePane {
         let citation = origin.and_then(|origin| origin.citation.as_deref());
         let log = citation.and_then(|citation| cited_log(cx.library, citation));
         match log {
-            Some((log, start)) => LogPane::open(log.file.clone(), log.title.clone(), start),
+            Some((log, start)) => LogPane::open(log, start),
             None if entry.item.is_offered() => say("No session is known that proposed it"),
             None => say("No session is known that deleted it"),
         }
@@ -264,7 +248,7 @@ fn revert(chosen: Vec<(StoreId, Vec<String>)>) -> Vec<Step> {
     if chosen.is_empty() {
         return Vec::new();
     }
-    vec![Step::Plan(Box::new(Request::Revert(chosen)))]
+    plan(Request::Revert(chosen))
 }
 
 fn first_difference(hunk: &ReviewHunk) -> usize {

@@ -15,7 +15,7 @@ pub(super) struct Entry {
 }
 
 /// Who wrote something, and in which session.
-pub(super) type Source = (String, Option<String>);
+pub(in crate::tui::pane) type Source = (String, Option<String>);
 
 impl Entry {
     pub(super) fn source(&self) -> Source {
@@ -49,7 +49,7 @@ impl Entry {
 
 /// A row: a heading for the entries of one source, or an entry.
 #[derive(Debug, Clone)]
-pub(super) enum QueueRow {
+pub(in crate::tui::pane) enum QueueRow {
     Heading {
         source: Source,
         /// The first of its entries, and their number.
@@ -57,7 +57,6 @@ pub(super) enum QueueRow {
         count: usize,
     },
     Entry {
-        /// The id of the item.
         id: String,
         at: usize,
     },
@@ -88,11 +87,8 @@ impl Row for QueueRow {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     pub(super) entries: Vec<Entry>,
-    /// The number of files.
     pub(super) files: usize,
-    /// The sessions that wrote them.
     pub(super) sessions: BTreeSet<String>,
-    /// Whether there are files of several stores.
     pub(super) has_several_stores: bool,
 }
 

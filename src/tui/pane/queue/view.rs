@@ -19,7 +19,8 @@ use crate::tui::chrome::{
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::Focus;
 use crate::tui::model::PaneContext;
-use crate::tui::pane::list_text::{ListWithText as _, Parts, RowText, list_border};
+use crate::tui::pane::Pane as _;
+use crate::tui::pane::list_text::{Parts, RowText, list_border};
 use crate::tui::theme::Role;
 use crate::tui::widget::diff::hunks::Hunks;
 use crate::tui::widget::filter::FILTERED;

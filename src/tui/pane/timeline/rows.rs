@@ -79,7 +79,6 @@ impl Rows {
         self.entries.get(*entry)
     }
 
-    /// The lines of the entry at a line.
     pub(super) fn lines_of(&self, line: usize) -> Range<usize> {
         let Some((entry, _)) = self.lines.get(line) else {
             return 0..0;
@@ -142,7 +141,7 @@ impl Builder<'_> {
             return;
         };
         let is_open = self.pane.is_open(id);
-        let line = self.heading(id, &node, (depth, is_open));
+        let line = self.heading(id, &node, depth, is_open);
         self.push(Entry::Node(id.clone()), vec![line]);
         if !is_open {
             return;
@@ -163,7 +162,7 @@ impl Builder<'_> {
         }
     }
 
-    fn heading(&self, id: &NodeId, node: &Node, (depth, is_open): (usize, bool)) -> Line<'static> {
+    fn heading(&self, id: &NodeId, node: &Node, depth: usize, is_open: bool) -> Line<'static> {
         let theme = self.theme;
         let muted = theme.style(Role::Muted);
         let fold = if is_open { "▾ " } else { "▸ " };

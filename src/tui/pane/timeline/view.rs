@@ -48,7 +48,6 @@ impl Areas {
         Self { calendar, tree }
     }
 
-    /// The rows of the tree.
     pub(super) fn rows(&self) -> Rect {
         inside(self.tree)
     }

@@ -10,7 +10,6 @@ use crate::tui::widget::emphasis::MarkedWords;
 use crate::tui::widget::list::Move;
 
 impl Conversation {
-    /// Sets the words to mark.
     pub(crate) fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
         self.says_only = false;
@@ -121,7 +120,6 @@ impl Conversation {
         self.go_to_match(found, viewport)
     }
 
-    /// The index of the message under the cursor.
     pub(crate) fn selected_message(&self) -> usize {
         let piece = self.pieces.get(self.selected);
         piece.map_or(0, |piece| piece.item.message())

@@ -37,7 +37,6 @@ impl Conversation {
         }
     }
 
-    /// Goes to the next or previous turn.
     pub(crate) fn step_turn(&mut self, step: Move, viewport: Viewport<'_>) {
         let starts = |at: &usize| self.pieces[*at].starts;
         let found = match step {

@@ -74,6 +74,12 @@ fn info() -> ConversationInfo {
     }
 }
 
+fn laid_out(transcript: Arc<Transcript>, viewport: Viewport<'_>) -> Conversation {
+    let mut talk = Conversation::new(info(), transcript);
+    talk.lay_out(viewport);
+    talk
+}
+
 fn drawn(conversation: &Conversation, width: u16, height: u16) -> Vec<String> {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -85,8 +91,7 @@ fn drawn(conversation: &Conversation, width: u16, height: u16) -> Vec<String> {
 #[test]
 fn turns_have_names_and_times_and_tools_are_a_line() {
     let stage = TestConversation::new();
-    let mut talk = Conversation::new(info(), transcript());
-    talk.lay_out(stage.viewport(80, 20));
+    let talk = laid_out(transcript(), stage.viewport(80, 20));
     let lines = drawn(&talk, 80, 13);
     assert_eq!(
         lines,
@@ -112,8 +117,7 @@ fn turns_have_names_and_times_and_tools_are_a_line() {
 #[test]
 fn a_narrow_pane_puts_the_name_above() {
     let stage = TestConversation::new();
-    let mut talk = Conversation::new(info(), transcript());
-    talk.lay_out(stage.viewport(40, 20));
+    let talk = laid_out(transcript(), stage.viewport(40, 20));
     let lines = drawn(&talk, 40, 4);
     assert_eq!(lines[2..], ["▌ you  22:13", "▌  why do tabs log out?"]);
 }
@@ -122,8 +126,7 @@ fn a_narrow_pane_puts_the_name_above() {
 fn enter_unfolds_a_call_and_layers_show_what_is_hidden() {
     let stage = TestConversation::new();
     let viewport = stage.viewport(80, 30);
-    let mut talk = Conversation::new(info(), transcript());
-    talk.lay_out(viewport);
+    let mut talk = laid_out(transcript(), viewport);
     assert!(!talk.fold(viewport), "words have nothing to unfold");
     talk.step(Move::Down, viewport);
     talk.step(Move::Down, viewport);
@@ -160,8 +163,7 @@ fn a_line_of_the_log_is_found_even_in_what_is_folded_or_hidden() {
 fn words_are_found_one_after_the_other_and_around() {
     let stage = TestConversation::new();
     let viewport = stage.viewport(80, 30);
-    let mut talk = Conversation::new(info(), transcript());
-    talk.lay_out(viewport);
+    let mut talk = laid_out(transcript(), viewport);
     assert!(
         !talk.next_match(Move::Down, viewport),
         "nothing is looked for"
@@ -234,8 +236,7 @@ fn what_is_said_meanwhile_is_followed_at_the_end_only() {
     talk.step(Move::Last, viewport);
     talk.refresh(Arc::clone(&grown), viewport);
     assert!(drawn(&talk, 80, 5).join("\n").contains("Done."));
-    let mut talk = Conversation::new(info(), transcript());
-    talk.lay_out(viewport);
+    let mut talk = laid_out(transcript(), viewport);
     talk.refresh(grown, viewport);
     assert_eq!(talk.turn(), (1, 2));
     assert!(!drawn(&talk, 80, 5).join("\n").contains("Done."));
@@ -251,8 +252,7 @@ fn secrets_and_escapes_are_not_shown() {
         messages: vec![message(1, Who::User, MessageKind::Text, &text)],
         ..Transcript::default()
     };
-    let mut talk = Conversation::new(info(), Arc::new(transcript));
-    talk.lay_out(viewport);
+    let talk = laid_out(Arc::new(transcript), viewport);
     let shown = drawn(&talk, 100, 10).join("\n");
     assert!(
         !shown.contains("abcdefghijklmnop") && !shown.contains('\u{1b}'),
@@ -275,8 +275,7 @@ fn of_a_message_longer_than_a_book_the_beginning_is_laid_out() {
         messages: vec![message(1, Who::Assistant, MessageKind::Text, &text)],
         ..Transcript::default()
     };
-    let mut talk = Conversation::new(info(), Arc::new(transcript));
-    talk.lay_out(viewport);
+    let mut talk = laid_out(Arc::new(transcript), viewport);
     let lines: usize = talk.laid.values().map(|laid| laid.lines.len()).sum();
     assert!((100..3_000).contains(&lines), "{lines}");
     talk.step(Move::Last, viewport);

@@ -8,7 +8,6 @@ use super::{DiffRow, Rows, Sign, digits};
 use crate::core::insight::review::ReviewHunk;
 use crate::tui::theme::Theme;
 
-/// The rows of each hunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hunks(Vec<Vec<DiffRow>>);
 
@@ -39,7 +38,6 @@ impl Hunks {
     }
 }
 
-/// The rows of a hunk, from its text.
 fn rows(hunk: &ReviewHunk) -> Vec<DiffRow> {
     let (mut old, mut new) = (hunk.old.start, hunk.new.start);
     let mut rows = Rows::default();

@@ -17,7 +17,6 @@ pub(crate) struct TextPosition {
 }
 
 impl TextPosition {
-    /// Creates the position at byte `at` of line `row`.
     pub(crate) fn new(row: usize, at: usize) -> Self {
         Self { row, at }
     }
@@ -48,7 +47,6 @@ pub(super) struct EditStamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TextEdit {
     start: TextPosition,
-    /// Where the new text ends.
     end: TextPosition,
     removed: String,
 }

@@ -11,7 +11,6 @@ use super::{Editor, EditorOutcome, TextPosition};
 /// Clicks on the same cell within this time belong together.
 const AGAIN: Duration = Duration::from_millis(400);
 
-/// The last click.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Click {
     at: Position,

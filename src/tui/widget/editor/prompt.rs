@@ -7,20 +7,17 @@ use super::search::{SearchPattern, Syntax};
 use super::{Editor, EditorOutcome, MoveDirection, Start};
 use crate::tui::widget::input::{Input, InputOutcome};
 
-/// The kind of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Question {
     /// The text to find.
     Find(MoveDirection),
     /// The replacement of a match.
     Replace,
-    /// A line number.
     Line,
     /// A command as in vi.
     Command,
 }
 
-/// An open prompt.
 #[derive(Debug, Clone)]
 pub(super) struct EditorPrompt {
     pub(super) question: Question,

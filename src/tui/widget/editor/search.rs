@@ -22,9 +22,7 @@ pub(crate) enum Syntax {
 /// A compiled search pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchPattern {
-    /// The pattern as typed.
     pub text: String,
-    /// The syntax of the pattern.
     pub syntax: Syntax,
     pattern: Regex,
 }
@@ -101,7 +99,6 @@ impl SearchPattern {
     }
 }
 
-/// Where a search starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// At the cursor, including a match there.

@@ -43,7 +43,6 @@ fn press(editor: &mut Editor, typed: &str) -> EditorOutcome {
     outcome
 }
 
-/// Draws the editor with its cursor as a cell.
 fn drawn(editor: &Editor, theme: &Theme, width: u16, height: u16) -> String {
     let mut cells = dump::draw(editor.view(theme), width, height);
     let caret = editor.caret(cells.area).expect("seen");

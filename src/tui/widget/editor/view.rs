@@ -11,7 +11,6 @@ use super::{Editor, TextPosition};
 use crate::tui::cells;
 use crate::tui::theme::{Role, Theme};
 
-/// The editor as a widget.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EditorView<'a> {
     editor: &'a Editor,

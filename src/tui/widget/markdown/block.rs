@@ -29,7 +29,6 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the width of all prefixes.
     pub(super) fn indent_width(&self) -> usize {
         self.prefixes.iter().map(|prefix| prefix.rest.width()).sum()
     }

@@ -20,7 +20,6 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Returns a hard line break.
     pub(super) fn line_break() -> Self {
         Self {
             text: "\n".to_owned(),

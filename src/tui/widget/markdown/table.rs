@@ -17,7 +17,6 @@ pub(super) struct Table {
     at: usize,
 }
 
-/// A line of a rendered table.
 pub(super) struct TableLine {
     pub(super) spans: Vec<Span<'static>>,
     pub(super) spots: Vec<(usize, Range<usize>)>,

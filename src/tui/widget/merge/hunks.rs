@@ -16,7 +16,6 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// Returns the name of the choice.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mine => "mine",
@@ -49,7 +48,6 @@ pub(crate) struct Hunk {
     pub choice: Option<Choice>,
 }
 
-/// A part of the three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MergePart {
     /// Lines that all three texts share.
