@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
+use crate::core::insight::sync::shared_among;
 use crate::core::memory::discover::{
     Discovered, FoundStore, SearchedPlace, first_store, searched_places,
 };
 use crate::core::memory::layout::Layout;
+use crate::core::memory::store::StoreId;
 
 pub(super) fn run(world: &World) -> Reported<'_> {
     let mut found = world.discovered()?;
@@ -24,12 +26,20 @@ pub(super) fn run(world: &World) -> Reported<'_> {
             })
             .collect();
     }
-    Ok(Box::new(StoresReport { world, found }))
+    let stores = found.stores.iter().map(|found| &found.store);
+    let synced = shared_among(&world.sync_dir(), &world.settings, stores)?;
+    Ok(Box::new(StoresReport {
+        world,
+        found,
+        synced,
+    }))
 }
 
 struct StoresReport<'a> {
     world: &'a World,
     found: Discovered,
+    /// Those that other machines have, too.
+    synced: Vec<StoreId>,
 }
 
 impl Report for StoresReport<'_> {
@@ -45,6 +55,7 @@ impl Report for StoresReport<'_> {
                 "memories": memories.len(),
                 "waiting": waiting,
                 "why": why,
+                "synced": self.synced.contains(store.id()),
             }));
         }
         let problems = self.found.problems.iter();
@@ -86,7 +97,7 @@ impl Report for StoresReport<'_> {
             "FOUND AS",
         ];
         let mut rows = vec![Cell::titles(titles)];
-        rows.extend(self.found.stores.iter().map(|found| row(found, self.world)));
+        rows.extend(self.found.stores.iter().map(|found| self.row(found)));
         printer.table(&rows)
     }
 
@@ -95,26 +106,30 @@ impl Report for StoresReport<'_> {
     }
 }
 
-fn row(FoundStore { store, why }: &FoundStore, world: &World) -> Vec<Cell> {
-    let (count, waiting) = match store.list() {
-        Ok(memories) => (
-            Cell::number(TextStyle::Plain, memories.len().to_string()),
-            world.observe(store, &memories),
-        ),
-        Err(_) => (Cell::number(TextStyle::Attention, "unreadable"), 0),
-    };
-    let waiting = match waiting {
-        0 => Cell::number(TextStyle::Quiet, "–"),
-        count => Cell::number(TextStyle::Attention, count.to_string()),
-    };
-    vec![
-        Cell::new(TextStyle::Strong, store.name()),
-        Cell::plain(store.layout().name()),
-        count,
-        waiting,
-        Cell::plain(world.short_path(store.root().path())),
-        Cell::new(TextStyle::Quiet, why),
-    ]
+impl StoresReport<'_> {
+    fn row(&self, FoundStore { store, why }: &FoundStore) -> Vec<Cell> {
+        let (count, waiting) = match store.list() {
+            Ok(memories) => (
+                Cell::number(TextStyle::Plain, memories.len().to_string()),
+                self.world.observe(store, &memories),
+            ),
+            Err(_) => (Cell::number(TextStyle::Attention, "unreadable"), 0),
+        };
+        let waiting = match waiting {
+            0 => Cell::number(TextStyle::Quiet, "–"),
+            count => Cell::number(TextStyle::Attention, count.to_string()),
+        };
+        let is_synced = self.synced.contains(store.id());
+        let note = if is_synced { ", synced" } else { "" };
+        vec![
+            Cell::new(TextStyle::Strong, store.name()),
+            Cell::plain(store.layout().name()),
+            count,
+            waiting,
+            Cell::plain(self.world.short_path(store.root().path())),
+            Cell::new(TextStyle::Quiet, format!("{why}{note}")),
+        ]
+    }
 }
 
 impl World {

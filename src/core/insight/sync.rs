@@ -108,7 +108,7 @@ pub struct StoreReport {
     pub name: String,
     /// Its root.
     pub root: PathBuf,
-    /// Its key; empty if it has none.
+    /// Its key; empty if it is not shared now.
     pub key: String,
     /// What is done with what others sent, and where changes go.
     pub modes: (IncomingMode, OutgoingMode),

@@ -43,6 +43,20 @@ struct Ready {
     key: StoreKey,
 }
 
+/// The report of a store that is not shared now, and why, if nothing else tells it.
+fn not_shared(here: &SharedHere, why: Option<String>) -> StoreReport {
+    StoreReport {
+        name: here.store.name().to_owned(),
+        root: here.store.root().path().to_owned(),
+        key: String::new(),
+        modes: (here.incoming, here.outgoing),
+        files: 0,
+        motions: Vec::new(),
+        held_back: Vec::new(),
+        notes: why.into_iter().collect(),
+    }
+}
+
 /// What one round of a sync came to.
 pub(super) enum Round {
     Done,
@@ -151,16 +165,7 @@ impl Sync<'_> {
                 Err(_) if !root.exists() => continue,
                 Err(why) => Some(why),
             };
-            report.stores.push(StoreReport {
-                name: here.store.name().to_owned(),
-                key: String::new(),
-                modes: (here.incoming, here.outgoing),
-                files: 0,
-                motions: Vec::new(),
-                held_back: Vec::new(),
-                notes: problem.into_iter().collect(),
-                root,
-            });
+            report.stores.push(not_shared(&here, problem));
         }
         ready
     }
@@ -287,6 +292,7 @@ impl OneRound<'_> {
         let proposed = own.map(|own| self.repo.proposed(own)).unwrap_or_default();
         for ready in ready {
             if there.refused.contains(&ready.key.key) {
+                report.stores.push(not_shared(&ready.here, None));
                 continue;
             }
             let planned = self.planned((ready, &proposed), trees, &blobs);
@@ -296,8 +302,7 @@ impl OneRound<'_> {
                 Ok(Ok(plan)) => plan,
                 Err(why) if !blobs.is_too_much.take() => return Err(why),
                 Ok(Err(why)) | Err(why) => {
-                    let name = ready.here.store.name();
-                    report.notes.push(format!("{name}: {why}"));
+                    report.stores.push(not_shared(&ready.here, Some(why)));
                     continue;
                 }
             };

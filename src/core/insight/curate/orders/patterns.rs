@@ -173,7 +173,7 @@ pub(super) const ORDERS: &[Order] = &[
     // Checks, encryption, the sandbox and questions are taken away.
     like(UNPROTECT, Error, Kind::Act, &["{off}[^;|,]{0,70}?{guard}", "!{local}"]),
     like(UNPROTECT, Error, Kind::Act, &[r"{shut}[^。，,；;\n]{0,14}{guard}", "!{local}"]),
-    order(UNPROTECT, Error, Kind::Act, &["{offed}", "<{guard}", "!{local}"]),
+    order(UNPROTECT, Error, Kind::Act, &["{offed}", "<{guard}", "!{local}|{told}"]),
     like(UNPROTECT, Error, Kind::Pair, &["{guard}[^;.,|→]{0,40}{gone}|{gone}[^;.,|→]{0,30}{guard}", "!{local}|{told}|{never}|{consent}"]),
     order(UNPROTECT, Error, Kind::Pair, &[r"{guard}|\b(?:security|secret|license)[-\x20]scan\w*|\brequire approvals\b|审查人|レビュアー|리뷰어", r"\b(?:put|add|turn|switch|check|set)\b[^.;,]{0,16}\b(?:back|again)\b|\b(?:restore|re-?enable|re-?add|reinstate)\b[^.;]{0,20}\b(?:afterwards|after|then|later|once)\b|\bthen (?:restore|re-?enable|reinstate|re-?add)|wieder (?:an|ein|her|zurück)|再加回|恢复|\bremet\w*|\brétabli\w*|\brestaur\w*|\bvuelve a\b|元に戻|되돌|вернуть|верни|обратно", "!{told}|{never}|{consent}|{local}"]),
     order(UNPROTECT, Error, Kind::Pair, &["{lax}", "!{local}|{told}|{never}|{consent}"]),
