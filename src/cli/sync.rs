@@ -212,7 +212,11 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         lines.push(format!("{}: {what}", store.name));
     }
     for (motion, path) in store.motions.iter().take(SHOWN) {
-        lines.push(format!("  {:<13} {path}", motion_name(store, *motion)));
+        let name = match state {
+            State::Status => motion.planned(),
+            _ => motion_name(store, *motion),
+        };
+        lines.push(format!("  {name:<15} {path}"));
     }
     if store.motions.len() > SHOWN {
         lines.push(format!("  and {} more", store.motions.len() - SHOWN));
@@ -225,7 +229,7 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
         };
         let (path, why, id) = (&held.path, &held.why, &held.id);
         lines.push(format!(
-            "  held back     {path}: {why}, so it is {way}; tome sync --allow {id} lets it pass"
+            "  held back       {path}: {why}, so it is {way}; tome sync --allow {id} lets it pass"
         ));
     }
     lines.extend(store.notes.iter().map(|note| format!("  {note}")));

@@ -109,6 +109,79 @@ fn what_is_rejected_is_shown_named_and_undone_without_own_notes() {
 }
 
 #[test]
+fn a_rejected_line_of_the_index_goes_back_and_deletes_nothing() {
+    let (remote, one, two) = machines(Review);
+    let index = |hook: &str| format!("# Memory\n\nMine.\n\n- [A](a.md) - {hook}\n");
+    one.write("a.md", "first\n");
+    one.write("MEMORY.md", &index("a hook"));
+    two.write("own.md", "two's\n");
+    for machine in [&one, &two, &one, &two] {
+        machine.sync();
+        machine.accept();
+    }
+    one.write("MEMORY.md", &index("another hook"));
+    one.sync();
+    two.sync();
+    let items = two.items();
+    assert_eq!((items.len(), items[0].who()), (1, "one"));
+    two.reject();
+    two.sync();
+    has(two.read("MEMORY.md"), ["- a hook\n"]);
+    let stones = |path: &String| path.contains(".deleted");
+    assert!(!remote.paths().iter().any(stones), "{:?}", remote.paths());
+    one.sync();
+    has(one.read("MEMORY.md"), ["- a hook\n"]);
+}
+
+#[test]
+fn a_rejection_stays_while_its_delete_is_held_back() {
+    let (remote, one, two) = machines(Review);
+    for name in ["a.md", "b.md"] {
+        one.write(name, "text\n");
+    }
+    one.sync();
+    two.sync();
+    two.reject();
+    let report = two.sync();
+    assert_eq!(report.stores[0].held_back.len(), 1, "{report:?}");
+    two.sync();
+    assert_eq!(two.items().len(), 0);
+    let held = two.sync().stores[0].held_back[0].id.clone();
+    two.sync_allowing(&held);
+    assert!(!remote.has("/a.md") && !remote.has("/b.md"));
+}
+
+#[test]
+fn what_waits_for_a_store_that_is_not_here_yet_is_found() {
+    for path in [
+        "a.md",
+        "working-memory/detail/a.md",
+        "facts/a.md",
+        "semantic/a.md",
+    ] {
+        let remote = Remote::new();
+        let [one, two] = ["one", "two"].map(|name| {
+            let home = Home::new();
+            drop(fs::remove_dir_all(home.project()));
+            machine::make_project(&home.project());
+            if name == "one" {
+                let text = "---\nname: A\ndescription: d\ntype: user\n---\n\ntext\n";
+                home.file(&format!("project/.memory/{path}"), text);
+            }
+            home.ok(&["sync", "--init", &remote.url(), "--machine", name]);
+            home.ok(&["sync", "--add", ".memory"]);
+            home.ok(&["sync"]);
+            home
+        });
+        has(&two.run(&["review"]).out, ["a.md"]);
+        two.ok(&["sync"]);
+        two.ok(&["review", "--accept", "all"]);
+        let [here, there] = [&one, &two].map(|home| home.read(&format!("project/.memory/{path}")));
+        assert_eq!(here, there);
+    }
+}
+
+#[test]
 fn nothing_is_shared_by_a_key_without_a_remote() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open("notes", folder.path(), Some(Layout::Index)).expect("a store");

@@ -9,7 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -122,10 +123,12 @@ fn replace_by(
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let (temp, mut file) = temporary(path, create)?;
-    if let Ok(meta) = file.metadata()
+    let dir = path.parent().unwrap_or(Path::new("."));
+    if !was_swept(dir)
+        && let Ok(meta) = file.metadata()
         && let Ok(now) = meta.modified()
     {
-        sweep(path.parent().unwrap_or(Path::new(".")), now);
+        sweep(dir, now);
     }
     let written = fill(&mut file).and_then(|()| fs::rename(&temp, path));
     if written.is_err() {
@@ -221,6 +224,19 @@ pub fn sweep(dir: &Path, now: SystemTime) {
     for path in leftovers(dir, now) {
         drop(fs::remove_file(path));
     }
+}
+
+/// Whether a folder was swept just now. Else each of many writes to it would list all of it, and find
+/// nothing that is stale yet.
+fn was_swept(dir: &Path) -> bool {
+    static SWEPT: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = swept.as_ref().filter(|(last, _)| last == dir);
+    let is_new = last.is_none_or(|(_, at)| at.elapsed() > STALE);
+    if is_new {
+        *swept = Some((dir.to_owned(), Instant::now()));
+    }
+    !is_new
 }
 
 /// Returns the temporary files in a folder that killed processes left.

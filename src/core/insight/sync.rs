@@ -99,6 +99,17 @@ impl Motion {
             Self::SentDelete => "deleted there",
         }
     }
+
+    /// What the next sync makes happen, in words.
+    pub fn planned(self) -> &'static str {
+        match self {
+            Self::Received => "to receive",
+            Self::ReceivedDelete => "to delete here",
+            Self::Sent => "to send",
+            Self::SentDelete => "to delete there",
+            Self::Offered | Self::Conflict => self.name(),
+        }
+    }
 }
 
 /// What a sync did, or would do, with one store.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::state::{Chosen, SyncState};
 use super::{NO_REMOTE, Sync};
+use crate::core::log::Agent;
 use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings, Sharing};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
 use crate::core::memory::layout::Layout;
@@ -11,6 +12,7 @@ use crate::core::memory::store::{Store, StoreId};
 use crate::core::{Error, Result};
 
 /// A store that is shared.
+#[derive(Clone)]
 pub(super) struct SharedHere {
     pub(super) store: Store,
     pub(super) incoming: IncomingMode,
@@ -20,10 +22,15 @@ pub(super) struct SharedHere {
 }
 
 impl Sync<'_> {
+    /// The stores that are found on this machine.
+    pub(super) fn discovered(&self) -> Vec<Store> {
+        let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
+        found.stores.into_iter().map(|found| found.store).collect()
+    }
+
     /// The stores that are shared.
     pub(super) fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
-        let found = discover(self.environment, self.settings, DiscoveryScope::Everything);
-        let mut stores: Vec<Store> = found.stores.into_iter().map(|found| found.store).collect();
+        let mut stores = self.discovered();
         // A store that has no file yet comes into being with what arrives: Claude Code's memory of
         // this project, and what was chosen in a folder that is there.
         let claude = claude_memory_root(self.environment, self.settings);
@@ -32,7 +39,7 @@ impl Sync<'_> {
             .stores
             .iter()
             .map(|(root, chosen)| (chosen.name.as_str(), root.clone(), chosen.layout));
-        let chosen = chosen.filter(|(_, root, _)| root.parent().is_some_and(Path::is_dir));
+        let chosen = chosen.filter(|(_, root, _)| !is_gone(root));
         for (name, root, layout) in claude.into_iter().chain(chosen) {
             let is_known = stores.iter().any(|store| store.root().path() == root);
             if !is_known && !root.exists() {
@@ -51,6 +58,11 @@ impl Sync<'_> {
         });
         shared.collect()
     }
+}
+
+/// Whether the folder of a store is gone, and not only its files.
+pub(super) fn is_gone(root: &Path) -> bool {
+    !root.parent().is_some_and(Path::is_dir)
 }
 
 /// How a store is shared; `None` if it is not.
@@ -101,6 +113,10 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
         layout: store.layout(),
         project: project.map(str::to_owned),
     };
+    // A project that moved is shared from its new place.
+    state
+        .stores
+        .retain(|root, old| old.name != chosen.name || !is_gone(root));
     state.stores.insert(store.root().path().to_owned(), chosen);
     state.save(dir)
 }
@@ -120,6 +136,11 @@ pub fn toggle(dir: &Path, settings: &Settings, store: &Store) -> Result<bool> {
 
 /// Whether a store is one of an agent's: their names begin with the agent's.
 fn is_of_agent(store: &Store, agent: &str) -> bool {
+    let agent = if agent == Agent::ClaudeCode.name() {
+        "claude"
+    } else {
+        agent
+    };
     let rest = store.name().strip_prefix(agent);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '-']))
         && store.layout() != Layout::Instructions

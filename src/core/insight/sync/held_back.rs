@@ -98,7 +98,14 @@ impl StoreSides<'_> {
             );
             let why = format!("{count} of {whole} files would be deleted");
             if self.hold_back(id, "deletes", why, is_outgoing) {
-                steps.retain(|step| step.motion != Some(motion));
+                let (held, rest) = std::mem::take(steps)
+                    .into_iter()
+                    .partition(|step| step.motion == Some(motion));
+                *steps = rest;
+                // What the person decided about these is not known to the others yet.
+                let held: Vec<Step> = held;
+                held.iter()
+                    .for_each(|step| drop(self.decided.remove(&step.path)));
             }
         }
     }

@@ -10,9 +10,8 @@ use super::repo::{FileOp, Ops, Told};
 use super::tree::{DELETED, INDEX_TEXT, LINES, SharedStore, TEXT_DELETED};
 use crate::core::change::history::Author;
 use crate::core::disk::revision::Revision;
-use crate::core::insight::review::{Arrival, Incoming};
+use crate::core::insight::review::{Arrival, Incoming, Sent};
 use crate::core::memory::config::IncomingMode;
-use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::hand_written::{self, IndexPieces};
 use crate::core::memory::layout::index::{INDEX, generate_index, is_generated, is_line_made};
 
@@ -35,7 +34,7 @@ impl StoreSides<'_> {
             let folder = path.split_once('/').map(|(folder, _)| folder);
             path == INDEX_TEXT || path == TEXT_DELETED || folder == Some(LINES)
         };
-        if self.here.store.layout() != Layout::Index || self.there.refused.iter().any(is_of_index) {
+        if !self.has_index() || self.there.refused.iter().any(is_of_index) {
             return Ok(None);
         }
         let on_disk = self.here.store.text(INDEX).map_err(|e| e.to_string())?;
@@ -204,8 +203,7 @@ impl StoreSides<'_> {
             }
             return Ok(());
         }
-        let blob = self.there.index.clone();
-        let (mut sent, time) = self.sender(INDEX_TEXT, &blob, is_gone_there);
+        let (mut sent, time) = self.index_sender(is_gone_there);
         sent.is_conflict = made.is_none();
         let keep = |text: &str| self.keep(text.as_bytes());
         match made {
@@ -248,6 +246,20 @@ impl StoreSides<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Who sent the last of what is new in the index of the remote: its text or a line.
+    fn index_sender(&self, is_gone: bool) -> (Sent, i64) {
+        let lines = self.there.lines.iter();
+        let new = lines.filter(|(name, id)| self.base.lines.get(*name) != Some(*id));
+        let new = new.map(|(name, id)| (format!("{LINES}/{name}"), Some(id.clone())));
+        let text = self.there.index.clone();
+        let is_new = text != self.base.index || is_gone;
+        let text = is_new.then(|| (INDEX_TEXT.to_owned(), text));
+        let all = new.chain(text);
+        let all = all.map(|(path, blob)| self.sender(&path, &blob, is_gone && path == INDEX_TEXT));
+        let last = all.max_by_key(|(_, time)| *time);
+        last.unwrap_or_else(|| self.sender(INDEX_TEXT, &self.there.index, is_gone))
     }
 
     /// What is sent of an index that was merged, if that is more than the remote has.

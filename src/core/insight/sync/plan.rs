@@ -21,7 +21,8 @@ use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{Arrival, Incoming, Sent, ThreeTexts, outcome};
 use crate::core::memory::FileKind;
 use crate::core::memory::config::IncomingMode;
-use crate::core::memory::layout::Operation;
+use crate::core::memory::layout::index::INDEX;
+use crate::core::memory::layout::{Layout, Operation};
 use crate::core::text::time::Moment;
 
 /// What follows for one file.
@@ -154,6 +155,10 @@ impl<'a> StoreSides<'a> {
             }
         }
         open.remove(INDEX_TEXT);
+        if self.has_index() {
+            // It has a step of its own.
+            open.remove(INDEX);
+        }
         if !left_alone.is_empty() {
             let there = self.there.to_mut();
             there.files.retain(|path, _| !left_alone.contains(path));
@@ -161,6 +166,11 @@ impl<'a> StoreSides<'a> {
             open.retain(|path| !left_alone.contains(path));
         }
         self.open = open;
+    }
+
+    /// Whether the lines of an index lead to the memories.
+    pub(super) fn has_index(&self) -> bool {
+        self.here.store.layout() == Layout::Index
     }
 
     /// The files of which not everybody has the same, most of the time few.

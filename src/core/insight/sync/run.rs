@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
+use std::path::Path;
 use std::time::Duration;
 
 use super::blobs::Blobs;
-use super::chosen::SharedHere;
+use super::chosen::{SharedHere, is_gone};
 use super::key::{Keys, StoreKey};
 use super::plan::{Step, StorePlan, StoreSides};
 use super::repo::{Authored, BASE, Ops, Repo, SEEN, Told, remote_ref};
@@ -25,8 +26,8 @@ use crate::core::insight::review::{
     plan_arrivals, waiting_incoming,
 };
 use crate::core::memory::config::OutgoingMode;
-use crate::core::memory::layout::Layout;
-use crate::core::memory::layout::index::{INDEX, is_generated};
+use crate::core::memory::layout::index::{INDEX, generate_index, is_generated};
+use crate::core::memory::layout::{Layout, coder, session};
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
 
@@ -38,23 +39,45 @@ const BUSY_TRIES: usize = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A store with its key.
+#[derive(Clone)]
 struct Ready {
     here: SharedHere,
     key: StoreKey,
 }
 
 /// The report of a store that is not shared now, and why, if nothing else tells it.
-fn not_shared(here: &SharedHere, why: Option<String>) -> StoreReport {
+fn not_shared(name: &str, root: &Path, why: Option<String>) -> StoreReport {
     StoreReport {
-        name: here.store.name().to_owned(),
-        root: here.store.root().path().to_owned(),
+        name: name.to_owned(),
+        root: root.to_owned(),
         key: String::new(),
-        modes: (here.incoming, here.outgoing),
+        modes: Default::default(),
         files: 0,
         motions: Vec::new(),
         held_back: Vec::new(),
         notes: why.into_iter().collect(),
     }
+}
+
+impl Ready {
+    fn not_shared(&self, why: Option<String>) -> StoreReport {
+        let store = &self.here.store;
+        not_shared(store.name(), store.root().path(), why)
+    }
+}
+
+/// A store that has no file here yet is of the layout that its files at the remote have.
+fn with_layout_of(there: &SharedTree, mut ready: Ready) -> Ready {
+    let store = &ready.here.store;
+    let shared = there.stores.get(&ready.key.key);
+    let mut files = shared.into_iter().flat_map(|shared| shared.files.keys());
+    let layout = files.find_map(|path| Layout::of_first_file(path));
+    if Layout::detect(store.root()).is_empty()
+        && let Ok(store) = Store::open(store.name(), store.root().path(), layout)
+    {
+        ready.here.store = store;
+    }
+    ready
 }
 
 /// What one round of a sync came to.
@@ -165,7 +188,21 @@ impl Sync<'_> {
                 Err(_) if !root.exists() => continue,
                 Err(why) => Some(why),
             };
-            report.stores.push(not_shared(&here, problem));
+            report
+                .stores
+                .push(not_shared(here.store.name(), &root, problem));
+        }
+        for (root, chosen) in state
+            .stores
+            .iter()
+            .filter(|(root, one)| one.is_on && is_gone(root))
+        {
+            let name = &chosen.name;
+            let why = format!(
+                "its folder is gone: {}; where the project is now, `tome sync --add {name}` shares it again",
+                root.display()
+            );
+            report.stores.push(not_shared(name, root, Some(why)));
         }
         ready
     }
@@ -266,6 +303,8 @@ impl OneRound<'_> {
         let base = is_other.then(|| tree(&commits.base)).transpose()?;
         let base = base.as_ref().unwrap_or(&there);
         report.notes = there.refusals.lines();
+        let ready = ready.iter().map(|one| with_layout_of(&there, one.clone()));
+        let ready: Vec<Ready> = ready.collect();
         let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
         let is_elsewhere =
             |(key, store): &(&String, &SharedStore)| !is_here(key) && store.ids().next().is_some();
@@ -290,9 +329,9 @@ impl OneRound<'_> {
         let mut outgoing = Outgoing::default();
         let own = commits.own.as_deref();
         let proposed = own.map(|own| self.repo.proposed(own)).unwrap_or_default();
-        for ready in ready {
+        for ready in &ready {
             if there.refused.contains(&ready.key.key) {
-                report.stores.push(not_shared(&ready.here, None));
+                report.stores.push(ready.not_shared(None));
                 continue;
             }
             let planned = self.planned((ready, &proposed), trees, &blobs);
@@ -302,7 +341,7 @@ impl OneRound<'_> {
                 Ok(Ok(plan)) => plan,
                 Err(why) if !blobs.is_too_much.take() => return Err(why),
                 Ok(Err(why)) | Err(why) => {
-                    report.stores.push(not_shared(&ready.here, Some(why)));
+                    report.stores.push(ready.not_shared(Some(why)));
                     continue;
                 }
             };
@@ -560,6 +599,37 @@ impl OneRound<'_> {
         Ok(())
     }
 
+    /// Makes a directory that has no file yet one that is found as a store, so that what waits for it is
+    /// found, too.
+    fn begin(&self, store: &Store, sent: &Sent) -> Result<()> {
+        let root = store.root();
+        root.create()?;
+        if !Layout::detect(root).is_empty() {
+            return Ok(());
+        }
+        let found = self.sync.discovered();
+        if found.iter().any(|found| found.id() == store.id()) {
+            return Ok(());
+        }
+        let folder = match store.layout() {
+            Layout::Session => session::WORKING,
+            Layout::Facts => "facts",
+            Layout::Coder => coder::TYPES[0],
+            _ => return self.begin_index(store, sent),
+        };
+        root.make_folders(&format!("{folder}/x"))
+    }
+
+    fn begin_index(&self, store: &Store, sent: &Sent) -> Result<()> {
+        let index = Arrival {
+            path: INDEX.to_owned(),
+            before: None,
+            after: Some(generate_index(&[]).into_bytes()),
+            sent: sent.clone(),
+        };
+        self.write(store, &[index], None, &mut BTreeSet::new())
+    }
+
     /// Makes what waits wait, and collects what is sent.
     fn receive(
         &self,
@@ -590,9 +660,9 @@ impl OneRound<'_> {
             }
             outgoing.base.extend(step.base);
         }
-        if !offers.is_empty() {
-            // What waits for a store that has no file yet must be found.
-            plan.here.store.root().create().map_err(|e| e.to_string())?;
+        if let Some(first) = offers.first() {
+            self.begin(&plan.here.store, &first.sent)
+                .map_err(|e| e.to_string())?;
         }
         outgoing.settled.push((root.to_owned(), decided));
         offer(self.sync.history, root, &offers).map_err(|e| e.to_string())?;
