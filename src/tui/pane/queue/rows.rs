@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::core::insight::review::{Attributions, Item, ItemChange, attributed};
+use crate::core::insight::review::{Attributions, HunkPart, Item, ItemChange, attributed};
 use crate::core::memory::store::StoreId;
 use crate::tui::widget::list::Row;
 
@@ -28,12 +28,21 @@ impl Entry {
         origin.map(|origin| origin.session.as_str())
     }
 
-    /// How many of its hunks can be decided about one by one.
-    pub(super) fn divisions(&self) -> usize {
-        match self.item.change {
-            ItemChange::Changed => self.item.hunks.len(),
-            _ => 0,
-        }
+    /// What of it can be decided about by itself, each with the number of its hunk: the hunks, or
+    /// their lines.
+    pub(super) fn divisions(&self, is_by_line: bool) -> Vec<(usize, HunkPart)> {
+        let is_by_line = is_by_line && !self.item.is_offered();
+        let hunks = self.item.hunks.iter().enumerate();
+        let hunks = hunks.filter(|_| self.item.change == ItemChange::Changed);
+        let parts = hunks.flat_map(|(at, hunk)| {
+            let parts = if is_by_line {
+                hunk.changed_lines()
+            } else {
+                vec![hunk.whole()]
+            };
+            parts.into_iter().map(move |part| (at, part))
+        });
+        parts.collect()
     }
 
     /// How many lines were added and removed.
