@@ -372,6 +372,7 @@ fn a_line_of_a_hunk_is_decided_about_alone() {
     ui.rewrite("grace.md", |_| {
         "---\nname: Grace\n---\n\nTwenty.\nThirty.\n".to_owned()
     });
+    ui.rewrite("release.md", |text| format!("{text}More.\n"));
     ui.observe();
     ui.load();
     ui.select("grace.md");
@@ -386,6 +387,7 @@ fn a_line_of_a_hunk_is_decided_about_alone() {
     let effects = ui.press("<esc> K a");
     ui.carry_out(&effects);
     ui.shows(["line 1 of 1"]);
+    ui.is_at("grace.md");
     ui.row_has("Thirty.", "▌");
     ui.after("s").shows(["hunk 1 of 1"]);
 }

@@ -67,6 +67,8 @@ pub(in crate::tui::pane) enum QueueRow {
     },
     Entry {
         id: String,
+        /// Its source, store and file, which stay when a part of it is decided about.
+        file: (Source, StoreId, String),
         at: usize,
     },
 }
@@ -75,7 +77,14 @@ impl Row for QueueRow {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Heading { source, .. }, Self::Heading { source: of, .. }) => source == of,
-            (Self::Entry { id, .. }, Self::Entry { id: of, .. }) => id == of,
+            (
+                Self::Entry { id, file, .. },
+                Self::Entry {
+                    id: of,
+                    file: known,
+                    ..
+                },
+            ) => id == of || file == known,
             _ => false,
         }
     }
@@ -144,6 +153,7 @@ impl Queue {
             let entries: Vec<QueueRow> = entries
                 .map(|(at, entry)| QueueRow::Entry {
                     id: entry.item.id.clone(),
+                    file: (entry.source(), entry.store.clone(), entry.item.path.clone()),
                     at,
                 })
                 .collect();
