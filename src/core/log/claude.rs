@@ -3,7 +3,7 @@
 //! Each line is a record, and each block of a reply is a record of its own: the lines of a
 //! reply share `message.id`. A fork copies records with their `uuid`, which identifies copies.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};

@@ -243,14 +243,12 @@ impl Library {
             .iter()
             .map(|snapshot| {
                 let root = snapshot.store.root().path();
-                // A directory above it that came or went took the root along.
-                let is_replaced = paths.iter().any(|path| root.starts_with(path));
                 let touched: Vec<&Path> = paths
                     .iter()
                     .filter_map(|path| path.strip_prefix(root).ok())
                     .filter(|path| snapshot.may_contain(path))
                     .collect();
-                if touched.is_empty() && !is_replaced {
+                if touched.is_empty() {
                     Arc::clone(snapshot)
                 } else {
                     Arc::new(snapshot.reread(&touched))

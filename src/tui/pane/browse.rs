@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Pane, Step, Toast, perform, say_trouble};
+use super::{Pane, Step, Toast, perform, say, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::index;
@@ -251,7 +251,9 @@ impl BrowsePane {
         } else if !self.marks.keys().is_empty() {
             self.marks.clear();
         } else if self.options.order.take().is_some() {
-            return self.reshape(cx);
+            let mut steps = self.reshape(cx);
+            steps.extend(say("By store"));
+            return steps;
         }
         Vec::new()
     }

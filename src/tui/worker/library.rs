@@ -1,7 +1,6 @@
 //! The library worker: it finds, reads and watches the stores, plans changes and reads the
 //! history. It writes nothing and waits for no lock.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -218,11 +217,6 @@ impl LibraryWorker {
         let Some(watch) = &mut self.watch else { return };
         let mut targets = self.library.watched();
         targets.push((incoming_folder(&self.history), WatchDepth::All));
-        for above in self.source.folders_above(&self.library) {
-            if targets.iter().all(|(target, _)| *target != above) {
-                targets.push((above, WatchDepth::Surface));
-            }
-        }
         let failed = watch.await_targets(targets);
         self.events.tell_unwatched(&failed, &mut self.unwatched);
     }
@@ -348,26 +342,6 @@ impl LibraryWorker {
 }
 
 impl StoreSource {
-    /// The directories between the project and its stores, both included but for the stores' own: one
-    /// that is moved takes a store along, of which the store's directory tells nothing.
-    fn folders_above(&self, library: &Library) -> BTreeSet<PathBuf> {
-        let Self::Discover { environment, .. } = self else {
-            return BTreeSet::new();
-        };
-        let cwd = real_path(&environment.cwd);
-        let mut all = BTreeSet::new();
-        for snapshot in &library.stores {
-            let root = snapshot.store.root().path();
-            let project = cwd.ancestors().find(|above| root.starts_with(above));
-            if let Some(project) = project.filter(|above| !environment.home.starts_with(above)) {
-                let above = root.ancestors().skip(1);
-                let above = above.take_while(|above| above.starts_with(project));
-                all.extend(above.map(Path::to_owned));
-            }
-        }
-        all
-    }
-
     /// Finds the stores again.
     fn discover(&self) -> Discovered {
         match self {

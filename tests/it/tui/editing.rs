@@ -203,28 +203,6 @@ fn a_session_that_is_kept_with_a_key_outlives_its_agents_log() {
 }
 
 #[test]
-fn a_project_that_is_moved_away_and_back_is_noticed_by_the_tree_and_the_editor() {
-    let home = shop();
-    home.file("project/CLAUDE.md", "# Shop\n");
-    let tty = Tty::seeing(&home, "4 memories");
-    tty.see("CLAUDE.md");
-    let (project, away) = (home.project(), home.path().join("elsewhere"));
-    go_to(&tty, "Auth");
-    fs::rename(&project, &away).expect("moved away");
-    tty.see("0 memories");
-    fs::rename(&away, &project).expect("moved back");
-    tty.see("4 memories");
-    // The cursor is where it was.
-    tty.press("e", "edit · auth.md");
-    fs::rename(&project, &away).expect("moved away");
-    tty.see("the file is gone");
-    fs::rename(&away, &project).expect("moved back");
-    tty.gone("the file is gone");
-    tty.press(ESCAPE, "4 memories");
-    tty.quit();
-}
-
-#[test]
 fn deleting_renaming_and_undoing_keep_the_place() {
     let home = shop();
     let tty = Tty::seeing(&home, "4 memories");
