@@ -115,9 +115,10 @@ pub(crate) fn play(stage: &TerminalSession) -> Vec<Frame> {
     play.stage.send(END_OF_LINE);
     play.text(" See rotate.rs.", "rotate.rs.", 1000);
     let caption = ("Ctrl-S", "see what would change");
-    play.key(SAVE, caption, "save", 3000);
+    play.key(SAVE, caption, "save 1 file", 3000);
     play.key(ENTER, ("Enter", "write it"), "Memory saved", 2000);
-    play.key("u", ("u", "undo"), "ndone", 2500);
+    play.key("\u{1b}u", ("Alt-U", "undo"), "ndone", 2500);
+    play.stage.press(ESCAPE, "sessions");
     play.key("t", ("t", "what happened, day by day"), "Asked", 3500);
     play.frames
 }

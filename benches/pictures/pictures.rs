@@ -63,7 +63,7 @@ const DEMO: &str = "demo";
 const THEMES: [(&str, Colours); 2] = [("dark", DARK), ("light", LIGHT)];
 
 /// The sizes of `--all`.
-const SIZES: [Size; 3] = [(80, 24), (120, 40), (200, 60)];
+const SIZES: [Size; 3] = [(80, 24), SIZE, (200, 60)];
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -16,7 +16,7 @@ use crate::core::search::catalog::{
     CapturedSession, LogCatalog, LogProvider, LogScope, last_activity, read_corpus,
 };
 use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
-use crate::core::search::{Sources, search};
+use crate::core::search::{MemoryTexts, Sources, search};
 use crate::core::text::time::{self, Edge};
 
 /// The log files that were found, and the corpus of their text.
@@ -145,10 +145,11 @@ impl World {
         Ok(answer)
     }
 
-    /// Reads the memories of the selected stores, updates the corpus and searches both.
+    /// Updates the corpus, and searches it and the memories of the selected stores.
     pub(super) fn search<T>(
         &self,
         stores: &[Store],
+        memories: MemoryTexts,
         logs: IncludeLogs,
         look: impl Fn(Sources<'_>) -> T,
     ) -> Result<T, Failure> {
@@ -157,7 +158,7 @@ impl World {
             IncludeLogs::No => None,
         };
         let meter = ProgressLine::new();
-        let searched = search(stores, catalog.as_ref(), &meter, look);
+        let searched = search(memories, catalog.as_ref(), &meter, look);
         meter.clear();
         let searched = searched?;
         for error in &searched.unread {

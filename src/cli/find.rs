@@ -9,9 +9,10 @@ use super::recall::hit_json;
 use super::select::say_no_store;
 use super::world::World;
 use super::{Failure, Outcome};
-use crate::core::search::Hit;
+use crate::core::insight::ledger::{date_by_git, directory};
 use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
 use crate::core::search::query::{Query, QueryError};
+use crate::core::search::{Hit, MemoryTexts};
 
 pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
@@ -25,7 +26,9 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     };
     // Logs can match even when there is no store.
     let stores = world.stores_or(|_| {})?;
-    let (total, hits, has_logs) = world.search(&stores, IncludeLogs::Yes, |sources| {
+    let mut memories = MemoryTexts::read(&stores)?;
+    date_by_git(&mut memories, world.git(), &directory(&world.cache));
+    let (total, hits, has_logs) = world.search(&stores, memories, IncludeLogs::Yes, |sources| {
         let found = find(sources, request, &mut SearchCache::default(), &());
         let reader = LineReader::new(sources);
         let matches = found.without_copies();

@@ -68,7 +68,8 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
         },
         ..request
     };
-    let (mut answer, has_logs) = world.search(&stores, logs, |sources| {
+    let memories = MemoryTexts::read(&stores)?;
+    let (mut answer, has_logs) = world.search(&stores, memories, logs, |sources| {
         (recall(sources, by_words), sources.has_logs())
     })?;
     if let Some(semantic) = &semantic {

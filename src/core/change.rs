@@ -86,14 +86,19 @@ impl Change {
         let sizes = indexes.map(|edit| {
             let before = Budget::of(&edit.text_before());
             let after = Budget::of(&edit.text_after());
+            let both = |before: usize, after: usize| {
+                if before == after {
+                    after.to_string()
+                } else {
+                    format!("{before} → {after}")
+                }
+            };
             format!(
-                "{}: {} → {} of {} lines, {} → {} % of what agents read",
+                "{}: {} of {} lines, {} % of what agents read",
                 index::INDEX,
-                before.lines,
-                after.lines,
+                both(before.lines, after.lines),
                 Budget::MOST.lines,
-                before.percent(),
-                after.percent()
+                both(before.percent(), after.percent())
             )
         });
         sizes.collect()

@@ -6,7 +6,7 @@ use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::search::index::{Corpus, Deadline};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, recall};
-use crate::core::search::{HitSource, SearchOutcome, catalog, format, search};
+use crate::core::search::{HitSource, MemoryTexts, SearchOutcome, catalog, format, search};
 use crate::core::text::display::safe;
 
 pub(super) const TOOL: Tool = Tool {
@@ -61,19 +61,24 @@ fn run(call: &Call<'_>) -> ToolResult {
         unread,
         left,
         searched: _,
-    } = search(call.searched(), catalog.as_ref(), &patience, |sources| {
-        let session = call.client.session.clone();
-        let running = session.or_else(|| running_session(sources.corpus?, call));
-        let request = RecallRequest {
-            query: &query,
-            scope,
-            limit: offset + limit,
-            without: running.as_deref(),
-        };
-        let mut found = recall(sources, request);
-        found.hits.drain(..offset.min(found.hits.len()));
-        found
-    })?;
+    } = search(
+        MemoryTexts::read(call.searched())?,
+        catalog.as_ref(),
+        &patience,
+        |sources| {
+            let session = call.client.session.clone();
+            let running = session.or_else(|| running_session(sources.corpus?, call));
+            let request = RecallRequest {
+                query: &query,
+                scope,
+                limit: offset + limit,
+                without: running.as_deref(),
+            };
+            let mut found = recall(sources, request);
+            found.hits.drain(..offset.min(found.hits.len()));
+            found
+        },
+    )?;
     let mut hits = found.hits;
     for hit in &mut hits {
         hit.text = mask_snippet(&hit.text);

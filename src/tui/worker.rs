@@ -46,6 +46,7 @@ use super::{Clock, ContextSource, CurateSetup, StoreSource};
 use crate::core::change::Author;
 use crate::core::change::history::History;
 use crate::core::disk::watch::{DirectoryWatcher, WatchEvent};
+use crate::core::insight::ledger;
 use crate::core::insight::timeline::{Timeline, directory, summarizer};
 use crate::core::log::read;
 use crate::core::memory::config::Settings;
@@ -155,6 +156,9 @@ impl Workers {
             shared: Vec::new(),
         };
         let git = outside.curate.git.clone();
+        // A pick reads no ledger.
+        let dating =
+            (!outside.offers).then(|| (git.clone(), ledger::directory(&curated_logs.cache)));
         let curate_worker = CurateWorker {
             setup: outside.curate,
             catalog: curated_logs,
@@ -203,6 +207,7 @@ impl Workers {
         let (clock, zone) = (outside.clock, outside.zone);
         let mut search_worker = SearchWorker::new(events.clone(), clock, zone, Arc::clone(&newest));
         search_worker.meaning = Some(meaning);
+        search_worker.git = dating;
         let transcript_worker = TranscriptWorker {
             events: events.clone(),
         };

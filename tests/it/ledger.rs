@@ -225,17 +225,35 @@ fn the_message_that_taught_a_line_does_not_count_against_it() {
         let text = fs::read_to_string(&file).expect("reads");
         for (day, line) in [("2026-02-01", ""), ("2026-02-12", line)] {
             fs::write(&file, format!("{text}{line}\n")).expect("writes");
-            for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", day]] {
-                let mut git = std::process::Command::new("git");
-                git.args(["-c", "user.name=k", "-c", "user.email=k@example.org"]);
-                git.env("GIT_COMMITTER_DATE", format!("{day}T00:00:00Z"));
-                let git = git.args(args).current_dir(home.project());
-                assert!(git.status().expect("git runs").success());
-            }
+            commit(&home, day);
         }
         let told = ledger(&home);
         assert_eq!(counts(&told["CLAUDE.md"])[3], expected, "{by_log} {later}");
     }
+}
+
+/// Commits the project on a day.
+fn commit(home: &Home, day: &str) {
+    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", day]] {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=k", "-c", "user.email=k@example.org"]);
+        git.env("GIT_COMMITTER_DATE", format!("{day}T00:00:00Z"));
+        let git = git.args(args).current_dir(home.project());
+        assert!(git.status().expect("git runs").success());
+    }
+}
+
+#[test]
+fn find_goes_by_the_day_of_the_commit_where_a_header_tells_none() {
+    let home = project();
+    let file = home.project().join("CLAUDE.md");
+    let early = ["find", "indentation before:2026-02-03"];
+    fs::write(&file, "Use tabs for indentation.\n").expect("writes");
+    lacks(&home.run(&early).out, ["CLAUDE.md"]);
+    commit(&home, "2026-02-01");
+    has(&home.ok(&early), ["CLAUDE.md"]);
+    fs::write(&file, "Use tabs for indentation, always.\n").expect("writes");
+    lacks(&home.run(&early).out, ["CLAUDE.md"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use tome::core::memory::store::Store;
 use tome::core::search::catalog::{LogCatalog, LogScope};
 use tome::core::search::query::Query;
 use tome::core::search::recall::{RecallRequest, RecallResult, Scope, recall};
-use tome::core::search::search;
+use tome::core::search::{MemoryTexts, search};
 use tome::core::text::header::frontmatter::Frontmatter;
 use tome::core::text::header::{label, meta, summary};
 use tome::core::text::time::Moment;
@@ -459,7 +459,9 @@ fn answers(dir: &Path, cache: &str) -> Vec<RecallResult> {
             limit: 5,
             without: None,
         };
-        let found = search(&[], Some(&catalog), &(), |sources| recall(sources, request));
+        let found = search(MemoryTexts::default(), Some(&catalog), &(), |sources| {
+            recall(sources, request)
+        });
         found.expect("the logs are read").answer
     };
     QUERIES.iter().map(answer).collect()

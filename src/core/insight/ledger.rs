@@ -44,6 +44,7 @@ use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::search::similarity::{SharedWords, WordSet, WordSetIndex, WordWeights};
 use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
+pub use since::date_by_git;
 
 /// The fewest words that a correction shares with a memory that says the same, what they weigh at
 /// least, and their least part of the shorter text.

@@ -3,7 +3,6 @@
 use super::{MemoryTexts, Sources};
 use crate::core::Result;
 use crate::core::log::LogFile;
-use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, ScopedCorpus, read_corpus};
 use crate::core::search::index::{Corpus, Progress, ReadResults};
 
@@ -28,15 +27,14 @@ pub struct Searched {
     _corpus: Option<Corpus>,
 }
 
-/// Searches the memories of these stores, and the logs if a catalog is given. The corpus is
-/// refreshed as far as `progress` allows.
-pub fn search<'a, T>(
-    stores: impl IntoIterator<Item = &'a Store>,
+/// Searches these memories, and the logs if a catalog is given. The corpus is refreshed as far as
+/// `progress` allows.
+pub fn search<T>(
+    memories: MemoryTexts,
     catalog: Option<&LogCatalog>,
     progress: &dyn Progress,
     search: impl Fn(Sources<'_>) -> T,
 ) -> Result<SearchOutcome<T>> {
-    let memories = MemoryTexts::read(stores)?;
     match catalog {
         Some(catalog) => search_with_logs(memories, (catalog, progress), search),
         None => Ok(SearchOutcome {
@@ -117,7 +115,9 @@ mod tests {
         let catalog = catalog(&home);
         let count = |catalog: Option<&LogCatalog>| {
             let logs = |sources: Sources<'_>| sources.corpus.map(|corpus| corpus.logs().len());
-            search(&[], catalog, &(), logs).expect("searched").answer
+            search(MemoryTexts::default(), catalog, &(), logs)
+                .expect("searched")
+                .answer
         };
         assert_eq!(count(Some(&catalog)), Some(1));
         assert_eq!(count(None), None);
@@ -148,7 +148,7 @@ mod tests {
                     corpus.logs_without_results(),
                 )
             };
-            search(&[], Some(&catalog), &(), look)
+            search(MemoryTexts::default(), Some(&catalog), &(), look)
                 .expect("searched")
                 .answer
         };

@@ -124,6 +124,14 @@ impl MemoryTexts {
             .collect()
     }
 
+    /// Returns the file of one of these texts.
+    pub fn file_of(&self, text: &MemoryText) -> PathBuf {
+        let mut roots = self.stores.iter();
+        let root = roots.find(|(name, _)| *name == text.store);
+        let file = text.layout.rules().file_of(&text.memory.path);
+        root.map_or_else(PathBuf::new, |(_, root)| root.join(file))
+    }
+
     /// Returns the prefix of a citation: the store's name if there are several stores.
     pub(super) fn prefix(&self, store: &str) -> Option<String> {
         (self.stores.len() > 1).then(|| store.to_owned())

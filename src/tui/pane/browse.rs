@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use super::log::OpenAt;
 use super::preview::{self, Preview, PreviewContent, PreviewMode};
-use super::{Pane, Step, Toast, perform, say_trouble};
+use super::{Pane, Step, Toast, perform, say, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::index;
@@ -63,6 +63,8 @@ pub(crate) struct BrowsePane {
     /// Whether the last change was a deletion and the cursor was not moved since: it is beside what
     /// is gone.
     is_beside_deleted: bool,
+    /// What the cursor was on, if that went by itself and nothing was done since: it may come back.
+    lost: Option<Key>,
     /// How many files of each store wait for review.
     to_review: ReviewCounts,
     /// The stores that are shared with other machines.
@@ -249,7 +251,9 @@ impl BrowsePane {
         } else if !self.marks.keys().is_empty() {
             self.marks.clear();
         } else if self.options.order.take().is_some() {
-            return self.reshape(cx);
+            let mut steps = self.reshape(cx);
+            steps.extend(say("By store"));
+            return steps;
         }
         Vec::new()
     }
@@ -285,6 +289,7 @@ impl Pane for BrowsePane {
     }
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        self.lost = None;
         if self.filter.is_typing() {
             let used = self.act_on_filter(action, cx);
             return used.or_else(|| Some(self.moved(Move::of(action)?, cx)));
@@ -319,6 +324,7 @@ impl Pane for BrowsePane {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.lost = None;
         self.on_mouse(mouse, cx)
     }
 
@@ -338,7 +344,17 @@ impl Pane for BrowsePane {
                         _ => true,
                     })
                 });
-                self.rebuild(library, cx)
+                self.lost = self.lost.take().or_else(|| self.selected());
+                let steps = self.rebuild(library, cx);
+                match self
+                    .lost
+                    .take_if(|key| self.tree.find(&self.library, key).is_some())
+                {
+                    Some(key) if self.selected().as_ref() != Some(&key) => {
+                        self.go(&key, cx).unwrap_or_default()
+                    }
+                    _ => steps,
+                }
             }
             Event::Read { .. } | Event::Opened { .. } => {
                 self.preview.on_event(event, cx);

@@ -344,6 +344,7 @@ impl Pane for HistoryPane {
     fn offers(&self, action: Action) -> bool {
         match action {
             Action::UndoThis | Action::Restore | Action::Open => self.list.selected().is_some(),
+            Action::Filter => self.filter.is_set() || !self.list.rows().is_empty(),
             Action::AllChanges => self.memory.is_some(),
             _ => true,
         }

@@ -58,8 +58,8 @@ pub(crate) struct LogPane {
     search: Option<LogSearch>,
     /// Whether the marked words were searched for here, so that leaving begins with them.
     is_searched: bool,
-    /// Whether the memories that it touched are listed once it is read.
-    lists_touched: bool,
+    /// What is to be done once it is read.
+    waiting: Vec<Action>,
     /// What happened in it.
     node: Option<Arc<Node>>,
     /// The line at which the marked range begins.
@@ -69,19 +69,19 @@ pub(crate) struct LogPane {
 impl LogPane {
     /// Opens a log, where it was left or at a line.
     pub(crate) fn open(log: &LogSummary, start: OpenAt) -> Vec<Step> {
-        Self::opened(log, start, false)
+        Self::opened(log, start, Vec::new())
     }
 
     /// Opens a log and lists the memories that it touched.
     pub(crate) fn open_touched(log: &LogSummary) -> Vec<Step> {
-        Self::opened(log, OpenAt::default(), true)
+        Self::opened(log, OpenAt::default(), vec![Action::Why])
     }
 
-    fn opened(log: &LogSummary, start: OpenAt, lists_touched: bool) -> Vec<Step> {
+    fn opened(log: &LogSummary, start: OpenAt, waiting: Vec<Action>) -> Vec<Step> {
         push(Self {
             file: log.file.clone(),
             title: log.title.clone(),
-            is_aimed: start.line.is_some() || lists_touched,
+            is_aimed: start.line.is_some() || !waiting.is_empty(),
             start,
             left: None,
             read: None,
@@ -89,7 +89,7 @@ impl LogPane {
             problem: None,
             search: None,
             is_searched: false,
-            lists_touched,
+            waiting,
             node: None,
             marked: None,
         })
@@ -318,7 +318,8 @@ impl Pane for LogPane {
                 _ => None,
             };
         }
-        Some(match action {
+        let is_unread = self.conversation.is_none() && self.problem.is_none();
+        let steps = match action {
             Action::NextTurn => self.walk_turns(Move::Down, cx),
             Action::PreviousTurn => self.walk_turns(Move::Up, cx),
             Action::Open => self.unfold(cx),
@@ -344,7 +345,13 @@ impl Pane for LogPane {
             Action::Back if std::mem::take(&mut self.is_searched) => self.unmark(cx),
             Action::Back => vec![Step::Close],
             action => self.walk(Move::of(action)?, cx),
-        })
+        };
+        use Action::{Back, CopyResume, Filter, Keep, Resume};
+        if is_unread && !matches!(action, Back | CopyResume | Filter | Keep | Resume) {
+            self.waiting.push(action);
+            return Some(Vec::new());
+        }
+        Some(steps)
     }
 
     fn input(&mut self) -> Option<&mut Input> {
@@ -379,15 +386,19 @@ impl Pane for LogPane {
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::Opened { file, result } if is_same_log(file, &self.file) => {
+                let is_first = self.conversation.is_none();
                 match result {
                     Ok(transcript) => self.take(transcript, cx),
                     Err(error) => self.problem = Some(error.to_string()),
                 }
-                if std::mem::take(&mut self.lists_touched) {
-                    self.list_touched(cx)
-                } else {
-                    Vec::new()
+                if is_first {
+                    self.on_search(InputOutcome::Changed, cx);
                 }
+                let mut steps = Vec::new();
+                for action in std::mem::take(&mut self.waiting) {
+                    steps.extend(self.act(action, cx).unwrap_or_default());
+                }
+                steps
             }
             Event::ShowMessage { log, line } if is_same_log(log, &self.file) => {
                 let viewport = Self::viewport(cx);
@@ -426,6 +437,7 @@ impl Pane for LogPane {
             self.left = Some(conversation.place());
         }
         self.read = None;
+        self.waiting.clear();
         (self.is_aimed, self.is_searched, self.marked) = (false, false, None);
     }
 

@@ -1,5 +1,5 @@
 //! The review: what agents and other programs wrote since the user accepted it, newest first,
-//! with its differences. Each file, or each hunk of it, is accepted or reverted.
+//! with its differences. Each file, each hunk of it or each line is accepted or reverted.
 
 mod decide;
 mod rows;
@@ -15,7 +15,7 @@ use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
 use super::{Pane, Step, push, say_range};
 use crate::core::change::history::FileChange;
-use crate::core::insight::review::{Attributions, Item, ItemChange};
+use crate::core::insight::review::{Attributions, HunkPart, Item, ItemChange};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
@@ -38,10 +38,12 @@ pub(crate) struct QueuePane {
     accepted: Vec<String>,
     list: List<QueueRow>,
     filter: RowFilter,
-    /// Whether whole files are decided about, or hunks.
+    /// Whether whole files are decided about, or parts of them.
     focus: Focus,
-    /// The current hunk of the file under the cursor.
-    hunk: usize,
+    /// Whether these parts are lines, and not hunks.
+    is_by_line: bool,
+    /// The current part of the file under the cursor.
+    part: usize,
     /// The first visible line of the difference.
     scroll: usize,
     titles: HashMap<String, String>,
@@ -68,16 +70,23 @@ impl QueuePane {
         }
     }
 
-    /// The number of the hunk that is decided about; `None` if it is the whole file.
-    fn chosen_hunk(&self) -> Option<usize> {
-        let divisions = self.entry().map_or(0, Entry::divisions);
-        (self.focus == Focus::Preview && self.hunk < divisions).then_some(self.hunk)
+    /// The parts of the file under the cursor, each with the number of its hunk.
+    fn divisions(&self) -> Vec<(usize, HunkPart)> {
+        let entry = self.entry();
+        entry.map_or_else(Vec::new, |entry| entry.divisions(self.is_by_line))
+    }
+
+    /// The part that is decided about, with the number of its hunk; `None` if it is the whole file.
+    fn chosen_part(&self) -> Option<(usize, HunkPart)> {
+        let is_part = self.focus == Focus::Preview;
+        let divisions = is_part.then(|| self.divisions())?;
+        divisions.into_iter().nth(self.part)
     }
 
     /// The ids of what is decided about.
     fn chosen_ids(&self, entry: &Entry) -> Vec<String> {
-        let hunk = self.chosen_hunk().and_then(|at| entry.item.hunks.get(at));
-        hunk.map_or_else(|| entry.item.ids(), |hunk| vec![hunk.id.clone()])
+        let part = self.chosen_part();
+        part.map_or_else(|| entry.item.ids(), |(_, part)| vec![part.id])
     }
 
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
@@ -111,7 +120,7 @@ impl QueuePane {
         let found = self.list.rows().iter().position(is_changed);
         if let Some(at) = found.filter(|_| !here) {
             self.list.select(at, Move::Down);
-            (self.hunk, self.scroll) = (0, 0);
+            (self.part, self.scroll) = (0, 0);
             self.list.fit(Parts::of(cx).height());
         }
     }
@@ -139,45 +148,53 @@ impl QueuePane {
         let ids: HashSet<&String> = self.queue.entries.iter().map(|one| &one.item.id).collect();
         self.list.marks.retain(|id| ids.contains(id));
         if self.list.replace(rows, Parts::of(cx).height()) {
-            self.hunk = 0;
+            self.part = 0;
             self.scroll = 0;
         }
-        let divisions = self.entry().map_or(0, Entry::divisions);
-        self.hunk = self.hunk.min(divisions.saturating_sub(1));
-        self.show_hunk(cx);
+        self.part = self.part.min(self.divisions().len().saturating_sub(1));
+        self.show_part(cx);
     }
 
-    /// Goes to the next hunk, and from the last one to the next file.
-    fn next_hunk(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
-        let divisions = self.entry().map_or(0, Entry::divisions);
+    /// Goes to the next part, and from the last one to the next file.
+    fn next_part(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         match self.focus {
             Focus::Tree => {
                 self.focus = Focus::Preview;
-                self.hunk = 0;
+                self.part = 0;
             }
-            Focus::Preview if self.hunk + 1 < divisions => self.hunk += 1,
+            Focus::Preview if self.part + 1 < self.divisions().len() => self.part += 1,
             Focus::Preview => drop(self.moved(Move::Down, cx)),
         }
-        self.show_hunk(cx);
+        self.show_part(cx);
         Vec::new()
     }
 
-    /// Goes to the hunk before, from the first one to the whole file, and on to the file before.
-    fn previous_hunk(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+    /// Divides the file into lines, or into hunks again, and goes to the same place in it.
+    fn divide(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
+        let here = self.chosen_part().map_or(0, |(hunk, _)| hunk);
+        self.is_by_line = !self.is_by_line;
+        self.focus = Focus::Preview;
+        let mut divisions = self.divisions().into_iter();
+        self.part = divisions.position(|(hunk, _)| hunk == here).unwrap_or(0);
+        self.show_part(cx);
+        Vec::new()
+    }
+
+    /// Goes to the part before, from the first one to the whole file, and on to the file before.
+    fn previous_part(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         match self.focus {
-            Focus::Preview if self.hunk > 0 => self.hunk -= 1,
+            Focus::Preview if self.part > 0 => self.part -= 1,
             Focus::Preview => self.focus = Focus::Tree,
             Focus::Tree => {
                 let before = self.list.position();
                 self.moved(Move::Up, cx);
                 if self.list.position() != before {
                     self.focus = Focus::Preview;
-                    let divisions = self.entry().map_or(0, Entry::divisions);
-                    self.hunk = divisions.saturating_sub(1);
+                    self.part = self.divisions().len().saturating_sub(1);
                 }
             }
         }
-        self.show_hunk(cx);
+        self.show_part(cx);
         Vec::new()
     }
 
@@ -214,7 +231,7 @@ impl ListWithText for QueuePane {
     }
 
     fn selected_other(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
-        (self.hunk, self.scroll) = (0, 0);
+        (self.part, self.scroll) = (0, 0);
         Vec::new()
     }
 
@@ -224,11 +241,11 @@ impl ListWithText for QueuePane {
         self.selected_other(cx)
     }
 
-    /// Goes to the hunk at the cell.
+    /// Goes to the part at the cell.
     fn text_clicked(&mut self, at: Position, cx: &PaneContext<'_>) -> Vec<Step> {
-        if let Some(hunk) = self.hunk_at(at, cx) {
+        if let Some(part) = self.part_at(at, cx) {
             self.focus = Focus::Preview;
-            self.hunk = hunk;
+            self.part = part;
         }
         Vec::new()
     }
@@ -254,12 +271,13 @@ impl Pane for QueuePane {
         if !leaves_hunks
             && let Some(is_range) = self.list.act_on_marks(action, Parts::of(cx).height())
         {
-            (self.hunk, self.scroll) = (0, 0);
+            (self.part, self.scroll) = (0, 0);
             return Some(if is_range { say_range() } else { Vec::new() });
         }
         Some(match action {
-            Action::NextHunk => self.next_hunk(cx),
-            Action::PreviousHunk => self.previous_hunk(cx),
+            Action::NextHunk => self.next_part(cx),
+            Action::PreviousHunk => self.previous_part(cx),
+            Action::Sort => self.divide(cx),
             Action::Left => {
                 self.focus = Focus::Tree;
                 Vec::new()
@@ -371,8 +389,9 @@ impl Pane for QueuePane {
 
     fn offers(&self, action: Action) -> bool {
         match action {
+            Action::AcceptSession => self.entry().is_some() || self.here_before > 0,
             Action::Accept
-            | Action::AcceptSession
+            | Action::Mark
             | Action::Revert
             | Action::RevertSession
             | Action::Note
@@ -382,7 +401,7 @@ impl Pane for QueuePane {
                 let is_there = entry.item.change != ItemChange::Added || !entry.item.is_offered();
                 is_there && !is_sent && entry.item.change != ItemChange::Deleted
             }),
-            Action::NextHunk => self.entry().is_some_and(|entry| entry.divisions() > 0),
+            Action::NextHunk | Action::Sort => !self.divisions().is_empty(),
             _ => true,
         }
     }

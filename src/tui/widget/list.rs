@@ -258,6 +258,8 @@ pub(crate) trait Row: Clone {
 pub(crate) struct List<R> {
     rows: Vec<R>,
     cursor: Cursor,
+    /// The row that was selected until it went, if the selection was not moved since.
+    lost: Option<R>,
     pub(crate) marks: Marks<String>,
 }
 
@@ -266,6 +268,7 @@ impl<R> Default for List<R> {
         Self {
             rows: Vec::new(),
             cursor: Cursor::default(),
+            lost: None,
             marks: Marks::default(),
         }
     }
@@ -284,19 +287,29 @@ impl<R: Row> List<R> {
         self.rows.get(self.cursor.selected)
     }
 
-    /// Shows other rows. The selection stays on its row, or goes to one near it. Returns whether it
-    /// is on another row than before.
+    /// Shows other rows. The selection stays on its row, or goes to one near it, and back when that
+    /// row is there again. Returns whether it is on another row than before.
     pub(crate) fn replace(&mut self, rows: Vec<R>, height: usize) -> bool {
         let before = std::mem::replace(&mut self.rows, rows);
         let was = before.get(self.cursor.selected);
         self.cursor.follow(&before, &self.rows, R::is_same);
+        let is_lost = |row: &R| self.lost.as_ref().is_some_and(|lost| row.is_same(lost));
+        let back = self.rows.iter().position(is_lost);
+        self.cursor.selected = back.unwrap_or(self.cursor.selected);
         self.pass(Move::Down);
         self.fit(height);
-        !matches!((was, self.selected()), (Some(was), Some(is)) if is.is_same(was))
+        let stays = matches!((was, self.selected()), (Some(was), Some(is)) if is.is_same(was));
+        if back.is_some() {
+            self.lost = None;
+        } else if !stays && self.lost.is_none() {
+            self.lost = was.cloned();
+        }
+        !stays
     }
 
     /// Moves the selection and scrolls to it. Returns whether it is on another row.
     pub(crate) fn step(&mut self, step: Move, height: usize) -> bool {
+        self.lost = None;
         let before = self.cursor.selected;
         self.cursor.step(step, height, self.rows.len());
         self.pass(step);
@@ -306,6 +319,7 @@ impl<R: Row> List<R> {
 
     /// Selects a row that is on the screen, or else the nearest in the direction of a move.
     pub(crate) fn select(&mut self, row: usize, else_to: Move) {
+        self.lost = None;
         self.cursor.selected = row;
         self.pass(else_to);
     }
@@ -317,15 +331,16 @@ impl<R: Row> List<R> {
         marked
     }
 
-    /// The keys of the rows from the start of the open range to the selection.
-    fn keys_in_range(&self) -> Vec<String> {
+    /// The rows from the start of the open range to the selection.
+    fn range(&self) -> Range<usize> {
         let start = self.marks.range().map(String::as_str);
-        let is_start = |row: &R| start.is_some() && row.mark_key() == start;
-        let Some(start) = self.rows.iter().position(is_start) else {
-            return Vec::new();
-        };
-        let (first, last) = (start.min(self.position()), start.max(self.position()));
-        keys(self.rows.iter().take(last + 1).skip(first)).collect()
+        let at = start.and_then(|_| self.rows.iter().position(|row| row.mark_key() == start));
+        let Some(start) = at else { return 0..0 };
+        start.min(self.position())..start.max(self.position()) + 1
+    }
+
+    fn keys_in_range(&self) -> Vec<String> {
+        keys(self.rows[self.range()].iter()).collect()
     }
 
     /// Carries out an action on the marks. Returns whether a range was begun; `None` for any other
@@ -377,10 +392,11 @@ impl<R: Row> List<R> {
         area: Rect,
         mut line: impl FnMut(&R, RowLook) -> Line<'a>,
     ) {
-        let marked = self.marked();
+        let range = self.range();
         let line = |at: usize, look| {
             let row: &R = &self.rows[at];
-            let is_marked = row.mark_key().is_some_and(|key| marked.contains(key));
+            let is_in = |key| range.contains(&at) || self.marks.keys().contains(key);
+            let is_marked = row.mark_key().is_some_and(is_in);
             line(row, RowLook { is_marked, ..look })
         };
         self.cursor.draw(frame, area, self.rows.len(), line);

@@ -5,6 +5,7 @@
 //! cancels the running one, so that typing never waits for an old search.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +15,8 @@ use jiff::tz::TimeZone;
 use super::meaning::Meaning;
 use super::thread::Worker;
 use crate::core::disk::parallel::with_on_all_cores;
-use crate::core::insight::ledger::Ledger;
+use crate::core::insight::curate::git::Git;
+use crate::core::insight::ledger::{Ledger, date_by_git};
 use crate::core::log::Role;
 use crate::core::memory::library::Library;
 use crate::core::search::find::{
@@ -64,6 +66,8 @@ pub(crate) struct SearchWorker {
     pub(crate) library: Arc<Library>,
     pub(crate) memories: MemoryTexts,
     pub(crate) ledger: Arc<Ledger>,
+    /// What tells the age of memories where no ledger is read, and where it keeps that.
+    pub(crate) git: Option<(Git, PathBuf)>,
     pub(crate) corpus: Option<Arc<Corpus>>,
     /// What the last search keeps for the next one.
     pub(crate) cache: SearchCache,
@@ -90,6 +94,7 @@ impl SearchWorker {
             library: Arc::default(),
             memories: MemoryTexts::default(),
             ledger: Arc::default(),
+            git: None,
             corpus: None,
             cache: SearchCache::default(),
             meaning: None,
@@ -116,6 +121,9 @@ impl SearchWorker {
                 let time = self.ledger.last_change(snapshot.store.id(), &text.memory);
                 text.time = Some(time).filter(|time| *time != 0);
             }
+        }
+        if let Some((git, cache)) = &self.git {
+            date_by_git(&mut self.memories, git, cache);
         }
         self.cache.forget();
         self.events.send(Event::SearchSourcesChanged);

@@ -2,9 +2,10 @@
 //! file itself tell. A session that began before could not have it. And since when its lines do, which
 //! may be younger.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +15,10 @@ use crate::core::insight::curate::git::Git;
 use crate::core::insight::review::{LineSource, line_sources};
 use crate::core::insight::timeline::record::{load, save};
 use crate::core::memory::Memory;
+use crate::core::search::{MemoryText, MemoryTexts};
 
-/// When files were committed, as it was kept for a commit.
-type KeptTimes = (String, Vec<PathBuf>, HashMap<PathBuf, CommitTimes>);
+/// When the files of some folders were committed, as it was kept for a commit.
+type KeptTimes = (String, Vec<String>, HashMap<PathBuf, CommitTimes>);
 
 /// When a file was committed, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +58,25 @@ pub(super) fn recorded(history: &History) -> HashMap<PathBuf, i64> {
     first
 }
 
+/// Dates the memories whose headers tell no day as git does. A git that takes long tells nothing.
+pub fn date_by_git(memories: &mut MemoryTexts, git: &Git, cache: &Path) {
+    const LONGEST: Duration = Duration::from_secs(2);
+    let is_undated = |text: &MemoryText| text.memory.stated_time().is_none();
+    if !memories.texts.iter().any(is_undated) {
+        return;
+    }
+    let files = memories.texts.iter().map(|text| memories.file_of(text));
+    let files: Vec<PathBuf> = files.collect();
+    let git = git.clone().with_limit(LONGEST);
+    let committed = committed(&git, &files, cache);
+    for (text, file) in memories.texts.iter_mut().zip(&files) {
+        let changed = committed.get(file).and_then(|times| times.changed);
+        text.time = changed.filter(|_| is_undated(text)).or(text.time);
+    }
+}
+
 /// Returns when those of these files that git tracks were committed. Git's log is read again when its
-/// work tree is at another commit, or for other files.
+/// work tree is at another commit, or for other folders.
 pub(super) fn committed(
     git: &Git,
     files: &[PathBuf],
@@ -77,7 +96,7 @@ pub(super) fn committed(
     for (tree, files) in trees {
         let folders = folders_as_arguments(tree, &files);
         let work_tree = WorkTreeFiles { git, tree, folders };
-        let Some(mut times) = work_tree.kept_times(files, cache) else {
+        let Some(mut times) = work_tree.kept_times(cache) else {
             continue;
         };
         let edited = work_tree.output(&["ls-files", "--modified", "-z", "--"]);
@@ -166,32 +185,25 @@ impl WorkTreeFiles<'_> {
     }
 
     /// The times as committed, from the cache if it has them.
-    fn kept_times(
-        &self,
-        files: Vec<PathBuf>,
-        cache: &Path,
-    ) -> Option<HashMap<PathBuf, CommitTimes>> {
+    fn kept_times(&self, cache: &Path) -> Option<HashMap<PathBuf, CommitTimes>> {
         let head = self.git.run(self.tree, &["rev-parse", "HEAD"])?;
         let name = blake3::hash(self.tree.as_os_str().as_encoded_bytes()).to_hex();
         let path = cache.join(format!("git-{}.json", &name[..24]));
         if let Some((known, of, times)) = load::<KeptTimes>(&path)
             && known == head
-            && of == files
+            && of == self.folders
         {
             return Some(times);
         }
-        let mut times = self.times();
-        let of: HashSet<&PathBuf> = files.iter().collect();
-        times.retain(|path, _| of.contains(path));
-        let kept: KeptTimes = (head, files, times);
+        let kept: KeptTimes = (head, self.folders.clone(), self.times()?);
         save(&path, &kept);
         Some(kept.2)
     }
 
-    fn times(&self) -> HashMap<PathBuf, CommitTimes> {
-        let told = self.output(&["log", "--format=%x01%ct", "--name-only", "-z", "--"]);
+    fn times(&self) -> Option<HashMap<PathBuf, CommitTimes>> {
+        let told = self.output(&["log", "--format=%x01%ct", "--name-only", "-z", "--"])?;
         let mut times: HashMap<PathBuf, CommitTimes> = HashMap::new();
-        for commit in told.unwrap_or_default().split('\u{1}') {
+        for commit in told.split('\u{1}') {
             let mut parts = commit.split(['\0', '\n']).filter(|part| !part.is_empty());
             let Some(time) = parts.next().and_then(|time| time.parse::<i64>().ok()) else {
                 continue;
@@ -207,6 +219,6 @@ impl WorkTreeFiles<'_> {
                 known.added = time;
             }
         }
-        times
+        Some(times)
     }
 }

@@ -49,9 +49,12 @@ impl Selection {
         let Self::Ids(ids) = self else {
             return Vec::new();
         };
-        let lines = ids.iter().filter_map(|id| {
-            let lines = id.strip_prefix(&hunk.id)?.strip_prefix('~')?;
-            let (start, end) = lines.split_once('-')?;
+        let named = ids.iter();
+        let named = named.filter_map(|id| id.strip_prefix(&hunk.id)?.strip_prefix('~'));
+        let named: Vec<&str> = named.collect();
+        let ranges = named.iter().flat_map(|ranges| ranges.split('+'));
+        let lines = ranges.filter_map(|range| {
+            let (start, end) = range.split_once('-')?;
             Some(start.parse().ok()?..end.parse().ok()?)
         });
         let mut lines: Vec<Range<usize>> = lines.collect();
@@ -63,7 +66,17 @@ impl Selection {
                 _ => apart.push(lines),
             }
         }
-        apart.into_iter().map(|lines| hunk.part(lines)).collect()
+        let mut parts: Vec<ReviewHunk> = apart.into_iter().map(|own| hunk.part(own)).collect();
+        // A line and the one that replaced it stand for each other, also among several.
+        if let ([_], [gone, come]) = (named.as_slice(), parts.as_mut_slice())
+            && let ([gone], [come]) = (&mut gone.replacements[..], &come.replacements[..])
+            && gone.new.is_empty()
+            && come.old.is_empty()
+        {
+            gone.new = come.new.clone();
+            parts.pop();
+        }
+        parts
     }
 
     /// Whether the item, or a hunk of it, is selected.
@@ -479,6 +492,7 @@ mod tests {
             new: 0..4,
             text: "+a\n+b\n+c\n+d\n".to_owned(),
             entry: None,
+            first: 0,
             replacements: vec![Replacement {
                 old: 0..0,
                 new: 0..4,

@@ -302,6 +302,7 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
             new: hunk.new,
             text,
             entry: None,
+            first: 0,
             replacements: hunk.replacements,
         }
     });

@@ -272,6 +272,7 @@ fn item(
             new: range(hunk.new),
             text: hunk.text.clone(),
             entry: None,
+            first: 0,
             replacements: Vec::new(),
         }
     });

@@ -1,6 +1,6 @@
 //! The queue: what waits for review, as differences from the accepted versions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -167,10 +167,59 @@ pub struct ReviewHunk {
     pub text: String,
     /// The fragment of the entry that it begins in, in a file of several.
     pub entry: Option<String>,
+    /// The number of its first line in the text of the hunk that it is a part of.
+    pub(super) first: usize,
     pub(super) replacements: Vec<Replacement>,
 }
 
+/// What of a hunk can be accepted or reverted by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkPart {
+    /// Its id: that of the hunk, or with it the ranges of its lines.
+    pub id: String,
+    /// Its lines, as numbers in the text of the hunk.
+    pub lines: Vec<usize>,
+}
+
 impl ReviewHunk {
+    /// All of it as one part.
+    pub fn whole(&self) -> HunkPart {
+        HunkPart {
+            id: self.id.clone(),
+            lines: (0..self.text.lines().count()).collect(),
+        }
+    }
+
+    /// Each line that it changes as a part; a line that replaces another one goes with that.
+    pub fn changed_lines(&self) -> Vec<HunkPart> {
+        let mut changed: Vec<Vec<usize>> = Vec::new();
+        // The removed lines that nothing has replaced yet.
+        let mut removed = VecDeque::new();
+        for (number, line) in self.text.lines().enumerate() {
+            match line.as_bytes().first() {
+                Some(b'-') => {
+                    removed.push_back(changed.len());
+                    changed.push(vec![number]);
+                }
+                Some(b'+') => match removed.pop_front() {
+                    Some(at) => changed[at].push(number),
+                    None => changed.push(vec![number]),
+                },
+                // A line without an end would be joined with the one that follows it.
+                Some(b'\\') => return vec![self.whole()],
+                _ => removed.clear(),
+            }
+        }
+        let hunk = self.id.split('~').next().unwrap_or_default();
+        let range = |line: &usize| format!("{}-{}", self.first + line, self.first + line + 1);
+        let changed = changed.into_iter().map(|lines| {
+            let ranges: Vec<String> = lines.iter().map(range).collect();
+            let id = format!("{hunk}~{}", ranges.join("+"));
+            HunkPart { id, lines }
+        });
+        changed.collect()
+    }
+
     /// The part with these lines of its text, which can be accepted or reverted by itself.
     pub(super) fn part(&self, lines: Range<usize>) -> Self {
         let texts: Vec<&str> = self.text.split_inclusive('\n').collect();
@@ -218,6 +267,7 @@ impl ReviewHunk {
             new: begins.1..new,
             text,
             entry: self.entry.clone(),
+            first,
             replacements,
         }
     }
@@ -367,6 +417,7 @@ fn items(
             new: hunk.new,
             text,
             entry,
+            first: 0,
             replacements: hunk.replacements,
         });
     }

@@ -365,8 +365,19 @@ impl State {
                 let version = |revision: &Revision| history.version(revision);
                 let [base, mine, theirs] =
                     [version(&before)?, version(&accepted)?, version(&after)?];
-                let merged = diff::merge_preferring_theirs(&base, &mine, &theirs);
-                Some(history.keep(&merged)?)
+                let apart = |one: &[u8], other: &[u8]| {
+                    let (added, removed) = diff::counts(one, other);
+                    added + removed
+                };
+                let is_between =
+                    apart(&mine, &theirs) + apart(&theirs, &base) == apart(&mine, &base);
+                if is_between {
+                    // A part of what waited is taken back, and nothing is new.
+                    Some(accepted)
+                } else {
+                    let merged = diff::merge_preferring_theirs(&base, &mine, &theirs);
+                    Some(history.keep(&merged)?)
+                }
             }
             // A new file that nobody accepted yet stays new.
             (None, Some(_), Some(_)) => None,

@@ -271,7 +271,7 @@ fn looks() {
 }
 
 #[test]
-fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside_it() {
+fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_comes_back_with_it() {
     let mut ui = TestApp::curating();
     let before = (ui.read_file("MEMORY.md"), ui.read_file("notes.md"));
     ui.select("gone.md");
@@ -290,8 +290,9 @@ fn a_fix_is_shown_first_then_made_counted_and_undone_and_the_cursor_stays_beside
     ui.undo_and_check();
     assert_eq!(ui.read_file("MEMORY.md"), before.0);
     assert!(!ui.title().contains("freed"), "{}", ui.title());
+    ui.is_at("gone.md"); // it is open again
     // A range of rows; Esc drops it.
-    ui.after("V k").shows(["2 marked"]);
+    ui.after("V j").shows(["2 marked"]);
     ui.after("<esc>").lacks(["marked"]);
     ui.is_in(KeyContext::Curate);
     // Several at once are one change, over all groups.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{AUTH, TestApp};
 use crate::core::log::read;
-use crate::tui::effect::{Effect, TerminalJob, TranscriptJob};
+use crate::tui::effect::{Effect, TerminalJob, TimelineJob, TranscriptJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 
@@ -39,6 +39,31 @@ fn a_log_has_as_many_turns_as_it_shows() {
     let result = Ok(Arc::new(transcript));
     ui.tell(Event::Opened { file, result });
     ui.shows(["claude-code · 1 turn · ", "turn 1/1"]);
+}
+
+#[test]
+fn what_is_pressed_before_a_log_is_read_is_done_once_it_is() {
+    let mut ui = TestApp::with_logs();
+    let open = |ui: &mut TestApp, keys: &str| {
+        let effects = ui.unanswered(|ui| ui.press(keys));
+        let Some(Effect::Transcript(TranscriptJob { file, .. })) = effects.into_iter().next()
+        else {
+            panic!("a log is read");
+        };
+        let result = read(&file).map(Arc::new);
+        ui.tell(Event::Opened { file, result })
+    };
+    let effects = open(&mut ui, "G l G l G <cr> j p");
+    assert!(
+        matches!(
+            effects.as_slice(),
+            [Effect::Timeline(TimelineJob::Propose(_))]
+        ),
+        "{effects:?}"
+    );
+    ui.press("<esc>");
+    open(&mut ui, "<cr> / tabs <cr>");
+    ui.shows(["find ❯ tabs  1/1"]);
 }
 
 #[test]

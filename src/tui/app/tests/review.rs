@@ -363,6 +363,36 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
 }
 
 #[test]
+fn a_line_of_a_hunk_is_decided_about_alone() {
+    let mut ui = TestApp::reviewing();
+    ui.rewrite("grace.md", |_| "---\nname: Grace\n---\n\nTen.\n".to_owned());
+    ui.observe();
+    let store = ui.store();
+    accept(&ui.history, &[&store], &Selection::All, &you(), &moment(3)).expect("accepts");
+    ui.rewrite("grace.md", |_| {
+        "---\nname: Grace\n---\n\nTwenty.\nThirty.\n".to_owned()
+    });
+    ui.rewrite("release.md", |text| format!("{text}More.\n"));
+    ui.observe();
+    ui.load();
+    ui.select("grace.md");
+    ui.after("s").shows(["line 1 of 2"]);
+    ui.row_has("Twenty.", "▌");
+    assert!(!ui.row("Thirty.").contains("▌"));
+    ui.after("J").shows(["line 2 of 2"]);
+    let effects = ui.press("r");
+    let (_, change) = ui.plan_revert(&effects);
+    let after = change.edits[0].after.clone().unwrap_or_default();
+    assert!(after.ends_with(b"\n\nTwenty.\n"), "{change:?}");
+    let effects = ui.press("<esc> K a");
+    ui.carry_out(&effects);
+    ui.shows(["line 1 of 1"]);
+    ui.is_at("grace.md");
+    ui.row_has("Thirty.", "▌");
+    ui.after("s").shows(["hunk 1 of 1"]);
+}
+
+#[test]
 fn what_cannot_be_reverted_any_more_is_read_again() {
     let mut ui = TestApp::reviewing();
     let effects = ui.press("r");

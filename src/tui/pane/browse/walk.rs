@@ -59,6 +59,7 @@ impl BrowsePane {
     /// Moves the cursor to an entry, unfolding the rows above it. A filter that hides it goes. An
     /// index is shown by the row of its store.
     pub(super) fn go(&mut self, key: &Key, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
+        self.lost = None;
         let store_key = match key {
             Key::Memory(store, path)
                 if store.layout().rules().kind(path) == FileKind::Index

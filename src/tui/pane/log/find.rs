@@ -30,7 +30,10 @@ impl LogPane {
     pub(super) fn on_search(&mut self, outcome: InputOutcome, cx: &PaneContext<'_>) -> Vec<Step> {
         let viewport = Self::viewport(cx);
         let (Some(search), Some(conversation)) = (&mut self.search, &mut self.conversation) else {
-            self.search = None;
+            // What is typed before the log is read is found once it is.
+            if outcome == InputOutcome::Cancelled {
+                self.search = None;
+            }
             return Vec::new();
         };
         match outcome {

@@ -1,4 +1,4 @@
-//! What is done about the file or hunk under the cursor.
+//! What is done about the file, hunk or line under the cursor.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::QueuePane;
 use super::rows::Entry;
-use crate::core::insight::review::{ItemChange, ReviewHunk, Sent};
+use crate::core::insight::review::{ItemChange, Sent};
 use crate::core::memory::FileKind;
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
@@ -38,7 +38,7 @@ impl QueuePane {
         perform(Effect::Write(WriteJob::Review(job)))
     }
 
-    /// What is decided about: the marked files, or else the file or hunk under the cursor.
+    /// What is decided about: the marked files, or else the file, hunk or line under the cursor.
     fn chosen(&self) -> Vec<(StoreId, Vec<String>)> {
         let marked = self.list.marked();
         if marked.is_empty() {
@@ -56,7 +56,7 @@ impl QueuePane {
         by_store(entry.flat_map(|own| self.queue.beside(own)))
     }
 
-    /// Accepts the marked files, or the file or hunk under the cursor. Both texts of a conflict are
+    /// Accepts the marked files, or the file, hunk or line under the cursor. Both texts of a conflict are
     /// merged by the person; of one that a side deleted, what was deleted is looked at first.
     pub(super) fn accept_chosen(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         let conflict = self.entry().filter(|entry| entry.item.is_conflict());
@@ -127,10 +127,16 @@ impl QueuePane {
         push(prompt)
     }
 
-    /// The first line of the file that differs in the current hunk, counted from 1.
+    /// The first line of the file that differs in what is decided about, counted from 1.
     fn line(&self, entry: &Entry) -> Option<usize> {
-        let hunk = entry.item.hunks.get(self.chosen_hunk().unwrap_or(0))?;
-        Some(first_difference(hunk))
+        let first = || Some((0, entry.item.hunks.first()?.whole()));
+        let (at, part) = self.chosen_part().or_else(first)?;
+        let hunk = entry.item.hunks.get(at)?;
+        let lines: Vec<&str> = hunk.text.lines().collect();
+        let differs = |line: &&usize| !lines[**line].starts_with(' ');
+        let before = &lines[..*part.lines.iter().find(differs)?];
+        let removed = before.iter().filter(|line| line.starts_with('-'));
+        Some(hunk.new.start + before.len() - removed.count() + 1)
     }
 
     pub(super) fn edit(&self, cx: &PaneContext<'_>) -> Vec<Step> {
@@ -249,11 +255,6 @@ fn revert(chosen: Vec<(StoreId, Vec<String>)>) -> Vec<Step> {
         return Vec::new();
     }
     plan(Request::Revert(chosen))
-}
-
-fn first_difference(hunk: &ReviewHunk) -> usize {
-    let same = hunk.text.lines().take_while(|line| line.starts_with(' '));
-    hunk.new.start + same.count() + 1
 }
 
 /// What is there of a file that waits.

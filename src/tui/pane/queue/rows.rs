@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::core::insight::review::{Attributions, Item, ItemChange, attributed};
+use crate::core::insight::review::{Attributions, HunkPart, Item, ItemChange, attributed};
 use crate::core::memory::store::StoreId;
 use crate::tui::widget::list::Row;
 
@@ -28,12 +28,21 @@ impl Entry {
         origin.map(|origin| origin.session.as_str())
     }
 
-    /// How many of its hunks can be decided about one by one.
-    pub(super) fn divisions(&self) -> usize {
-        match self.item.change {
-            ItemChange::Changed => self.item.hunks.len(),
-            _ => 0,
-        }
+    /// What of it can be decided about by itself, each with the number of its hunk: the hunks, or
+    /// their lines.
+    pub(super) fn divisions(&self, is_by_line: bool) -> Vec<(usize, HunkPart)> {
+        let is_by_line = is_by_line && !self.item.is_offered();
+        let hunks = self.item.hunks.iter().enumerate();
+        let hunks = hunks.filter(|_| self.item.change == ItemChange::Changed);
+        let parts = hunks.flat_map(|(at, hunk)| {
+            let parts = if is_by_line {
+                hunk.changed_lines()
+            } else {
+                vec![hunk.whole()]
+            };
+            parts.into_iter().map(move |part| (at, part))
+        });
+        parts.collect()
     }
 
     /// How many lines were added and removed.
@@ -58,6 +67,8 @@ pub(in crate::tui::pane) enum QueueRow {
     },
     Entry {
         id: String,
+        /// Its source, store and file, which stay when a part of it is decided about.
+        file: (Source, StoreId, String),
         at: usize,
     },
 }
@@ -66,7 +77,14 @@ impl Row for QueueRow {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Heading { source, .. }, Self::Heading { source: of, .. }) => source == of,
-            (Self::Entry { id, .. }, Self::Entry { id: of, .. }) => id == of,
+            (
+                Self::Entry { id, file, .. },
+                Self::Entry {
+                    id: of,
+                    file: known,
+                    ..
+                },
+            ) => id == of || file == known,
             _ => false,
         }
     }
@@ -135,6 +153,7 @@ impl Queue {
             let entries: Vec<QueueRow> = entries
                 .map(|(at, entry)| QueueRow::Entry {
                     id: entry.item.id.clone(),
+                    file: (entry.source(), entry.store.clone(), entry.item.path.clone()),
                     at,
                 })
                 .collect();

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::QueuePane;
 use super::rows::{Entry, QueueRow};
-use crate::core::insight::review::ItemChange;
+use crate::core::insight::review::{HunkPart, ItemChange};
 use crate::core::text::display::{format_age, format_ago};
 use crate::core::text::one_line;
 use crate::tui::action::Action;
@@ -32,8 +32,17 @@ const LONGEST_WORDS: usize = 300;
 /// The text beside the list: what is known about a file, then its hunks.
 pub(super) struct Detail {
     pub(super) lines: Vec<Line<'static>>,
-    /// The lines of each hunk.
-    hunks: Vec<Range<usize>>,
+    /// The lines of each line of each hunk.
+    hunks: Vec<Vec<Range<usize>>>,
+}
+
+impl Detail {
+    /// The lines of a part, with the number of its hunk.
+    fn of(&self, (hunk, part): &(usize, HunkPart)) -> Vec<Range<usize>> {
+        let rows = self.hunks.get(*hunk).map_or(&[][..], Vec::as_slice);
+        let rows = part.lines.iter().filter_map(|line| rows.get(*line));
+        rows.cloned().collect()
+    }
 }
 
 impl QueuePane {
@@ -157,15 +166,22 @@ impl QueuePane {
         let Some(entry) = self.entry() else {
             return frame.render_widget(bordered(cx.theme, keys), parts.text);
         };
-        let remark = match (self.chosen_hunk(), entry.divisions()) {
-            (Some(at), hunks) => {
-                let hunk = entry.item.hunks.get(at);
-                let name = hunk.and_then(|hunk| hunk.entry.as_ref());
+        let chosen = self.chosen_part();
+        let remark = match (&chosen, entry.item.change) {
+            (Some((hunk, part)), _) => {
+                let hunk = &entry.item.hunks[*hunk];
+                let name = hunk.entry.as_ref();
                 let name = name.map(|name| format!(" · #{}", cells::cut(&escape_line(name), 32)));
-                format!(" hunk {} of {hunks}{} ", at + 1, name.unwrap_or_default())
+                let is_whole = part.id == hunk.id;
+                let what = if is_whole { "hunk" } else { "line" };
+                let (at, of) = (self.part + 1, self.divisions().len());
+                format!(" {what} {at} of {of}{} ", name.unwrap_or_default())
             }
-            (None, 0) => format!(" {} ", change_word(entry.item.change)),
-            (None, hunks) => format!(" changed · {} ", count(hunks, "hunk", "hunks")),
+            (None, ItemChange::Changed) if !entry.item.hunks.is_empty() => {
+                let hunks = entry.item.hunks.len();
+                format!(" changed · {} ", count(hunks, "hunk", "hunks"))
+            }
+            (None, change) => format!(" {} ", change_word(change)),
         };
         let room = usize::from(parts.text.width).saturating_sub(cells::width(&remark) + 6);
         let detail = self.detail(entry, cx);
@@ -173,14 +189,14 @@ impl QueuePane {
             title: cells::cut(&escape_line(&entry.item.path), room),
             remark,
             keys,
-            lines: detail.lines,
+            lines: detail.lines.clone(),
             scroll: self.scroll,
         };
         text.draw(frame, parts, cx);
-        let chosen = self.chosen_hunk().and_then(|at| detail.hunks.get(at));
+        let chosen = chosen.map_or_else(Vec::new, |part| detail.of(&part));
         let text = parts.inner_text();
         for (at, y) in (self.scroll..).zip(text.top()..text.bottom()) {
-            if chosen.is_some_and(|range| range.contains(&at)) {
+            if chosen.iter().any(|range| range.contains(&at)) {
                 let bar = cx.theme.span("▌", Role::Accent);
                 frame.render_widget(bar, Rect::new(text.x - 1, y, 1, 1));
             }
@@ -231,36 +247,43 @@ impl QueuePane {
         let first = lines.len();
         lines.extend(rows);
         let moved = |range: Range<usize>| first + range.start..first + range.end;
+        let hunks = ranges.into_iter();
         Detail {
             lines,
-            hunks: ranges.into_iter().map(moved).collect(),
+            hunks: hunks
+                .map(|rows| rows.into_iter().map(moved).collect())
+                .collect(),
         }
     }
 
-    /// Scrolls to the current hunk if it is not visible.
-    pub(super) fn show_hunk(&mut self, cx: &PaneContext<'_>) {
-        let (Some(entry), Some(chosen)) = (self.entry(), self.chosen_hunk()) else {
+    /// Scrolls to the current part if it is not visible.
+    pub(super) fn show_part(&mut self, cx: &PaneContext<'_>) {
+        let (Some(entry), Some(chosen)) = (self.entry(), self.chosen_part()) else {
             return drop(self.scroll_by(0, cx));
         };
-        let hunks = self.detail(entry, cx).hunks;
+        let rows = self.detail(entry, cx).of(&chosen);
         let height = usize::from(Parts::of(cx).inner_text().height);
-        if let Some(hunk) = hunks.get(chosen) {
-            let is_visible = hunk.start >= self.scroll && hunk.end <= self.scroll + height;
+        if let [first, ..] = rows.as_slice() {
+            let end = rows.last().map_or(0, |last| last.end);
+            let is_visible = first.start >= self.scroll && end <= self.scroll + height;
             if !is_visible {
-                self.scroll = hunk.start.saturating_sub(1);
+                self.scroll = first.start.saturating_sub(1);
             }
         }
         self.scroll_by(0, cx);
     }
 
-    /// The hunk at a cell of the difference, if it can be decided about alone.
-    pub(super) fn hunk_at(&self, at: Position, cx: &PaneContext<'_>) -> Option<usize> {
+    /// The part at a cell of the difference, if it can be decided about alone.
+    pub(super) fn part_at(&self, at: Position, cx: &PaneContext<'_>) -> Option<usize> {
         let text = Parts::of(cx).inner_text();
         let entry = self.entry().filter(|_| text.contains(at))?;
         let line = usize::from(at.y - text.y) + self.scroll;
-        let hunks = self.detail(entry, cx).hunks;
-        let hunk = hunks.iter().position(|range| range.contains(&line));
-        hunk.filter(|hunk| *hunk < entry.divisions())
+        let detail = self.detail(entry, cx);
+        let has_line = |part: &(usize, HunkPart)| {
+            let mut rows = detail.of(part).into_iter();
+            rows.any(|row| row.contains(&line))
+        };
+        self.divisions().iter().position(has_line)
     }
 }
 

@@ -16,12 +16,12 @@ impl Hunks {
         Self(hunks.iter().map(rows).collect())
     }
 
-    /// Returns the lines of all hunks, and which of these lines each hunk has.
+    /// Returns the lines of all hunks, and which of these lines each row of each hunk has.
     pub(crate) fn lines(
         &self,
         theme: &Theme,
         width: u16,
-    ) -> (Vec<Line<'static>>, Vec<Range<usize>>) {
+    ) -> (Vec<Line<'static>>, Vec<Vec<Range<usize>>>) {
         let width = usize::from(width);
         let digits = digits(self.0.iter().flatten());
         let mut lines = Vec::new();
@@ -30,9 +30,12 @@ impl Hunks {
             if !lines.is_empty() {
                 lines.extend(DiffRow::Gap.lines(theme, width, digits));
             }
-            let start = lines.len();
-            lines.extend(rows.iter().flat_map(|row| row.lines(theme, width, digits)));
-            ranges.push(start..lines.len());
+            let of_rows = rows.iter().map(|row| {
+                let start = lines.len();
+                lines.extend(row.lines(theme, width, digits));
+                start..lines.len()
+            });
+            ranges.push(of_rows.collect());
         }
         (lines, ranges)
     }

@@ -81,6 +81,48 @@ fn an_accepted_hunk_waits_again_beside_the_others() {
 }
 
 #[test]
+fn a_line_is_accepted_or_reverted_alone_and_nothing_else_changes() {
+    let text = "a\none\ntwo\nz\n";
+    let new = "a\nfirst\nsecond\nthird\nz\n";
+    let lines = [
+        ("a\nfirst\ntwo\nz\n", "a\none\nsecond\nthird\nz\n"),
+        ("a\none\nsecond\nz\n", "a\nfirst\ntwo\nthird\nz\n"),
+        ("a\none\ntwo\nthird\nz\n", "a\nfirst\nsecond\nz\n"),
+    ];
+    for (at, (accepted, reverted)) in lines.into_iter().enumerate() {
+        let fixture = Fixture::new(&[("a.md", text)]);
+        fixture.write_outside("a.md", new);
+        fixture.observe();
+        let part = |fixture: &Fixture| {
+            let parts = fixture.queue()[0].hunks[0].changed_lines();
+            assert_eq!(parts.len(), 3, "a line with its replacement is one");
+            parts[at].id.clone()
+        };
+        fixture.accept(&[&part(&fixture)]);
+        assert_eq!(fixture.files()["a.md"], new, "to accept writes nothing");
+        fixture.revert(&["all"]);
+        assert_eq!(fixture.files()["a.md"], accepted, "what was accepted stays");
+        fixture.replay(Direction::Back);
+        fixture.replay(Direction::Back);
+        fixture.revert(&[&part(&fixture)]);
+        assert_eq!(fixture.files()["a.md"], reverted);
+        let waiting = fixture.queue()[0].hunks[0].changed_lines().len();
+        assert_eq!(waiting, 2, "the other lines still wait");
+        fixture.replay(Direction::Back);
+        part(&fixture);
+    }
+}
+
+#[test]
+fn lines_whose_last_has_no_end_are_decided_about_together() {
+    let fixture = Fixture::new(&[("a.md", "one")]);
+    fixture.write_outside("a.md", "one\ntwo");
+    fixture.observe();
+    let hunk = fixture.queue()[0].hunks[0].clone();
+    assert_eq!(hunk.changed_lines(), [hunk.whole()]);
+}
+
+#[test]
 fn acceptances_are_undone_one_after_the_other() {
     let fixture = Fixture::new(&[("a.md", "one\n")]);
     for text in ["one\ntwo\n", "one\ntwo\nthree\n"] {
