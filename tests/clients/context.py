@@ -210,13 +210,11 @@ class Gemini(Client):
     file, user = "GEMINI.md", ".gemini/GEMINI.md"
 
     def env(self, recorder, place):
-        settings = place.home / ".gemini/settings.json"
-        given = json.loads(settings.read_text()) if settings.exists() else {}
-        given.setdefault("security", {})["auth"] = {"selectedType": "gemini-api-key"}
-        settings.parent.mkdir(exist_ok=True)
-        settings.write_text(json.dumps(given))
+        # The machine's settings, so that those of the layout stay as they are.
+        settings = place.home / "system.json"
+        settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
         return {"GEMINI_API_KEY": "x" * 39, "GOOGLE_GEMINI_BASE_URL": recorder.url, "GEMINI_TELEMETRY_ENABLED": "false",
-                "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+                "GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
     def args(self, _):
         return ["-p", "say ok", "--approval-mode", "yolo", "-m", "gemini-2.5-pro"]
@@ -288,14 +286,17 @@ class Copilot(Client):
         if piece["kind"] == "hook":
             return r"\n\nHOOK\n\n"
         if piece["kind"] == "rule":
-            return r"\n{1,2}"
+            # The text may begin with line breaks, too.
+            return r"\n{1,2}?(?=%s)" % re.escape(piece["text"])
         return r"\n<custom_instruction>\n"
 
     def closing_of(self, piece):
         return {"rule": r"\n", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
 
-    LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*)\n)?"
-    ending = LIST + r"\n{0,2}"
+    LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*?)\n)?"
+    # Files further down are named as well, and not sent.
+    NESTED = r"(\n{0,2}Here is a list of nested AGENTS\.md files.*?)?"
+    ending = LIST + NESTED + r"\n{0,2}"
 
 
 CLIENTS = [ClaudeCode, Codex, Gemini, Opencode, Copilot]
@@ -309,6 +310,7 @@ class Place:
         self.home = pathlib.Path(folder).resolve()
         self.cwd = self.home / "project"
         self.cwd.mkdir()
+        self.variables = {}
 
     def git(self, *args, cwd=None):
         env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
@@ -325,7 +327,7 @@ class Place:
                 path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def tome(self, *args):
-        env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+        env = dict({"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}, **self.variables)
         done = subprocess.run([str(TOME), *args], cwd=self.home / "project", env=env, capture_output=True, text=True)
         if done.returncode > 1:
             raise AssertionError("tome %s: %s" % (" ".join(args), done.stderr))

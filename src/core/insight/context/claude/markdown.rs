@@ -16,7 +16,7 @@ pub(super) struct Read {
 const COMMENT: &str = "<!--";
 
 static MENTION: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?:^|\s)@((?:[^\s\\]|\\ )+)").ok());
+    LazyLock::new(|| Regex::new(r"(?:^|[\s\u{feff}])@((?:[^\s\\]|\\ )+)").ok());
 
 static COMMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?s)<!--.*?-->").ok());
 
