@@ -20,11 +20,7 @@ pub(super) const RECALL: Tool = Tool {
     effect: ToolEffect::Reads,
     layouts: &[Layout::Coder],
     fields: &[
-        Field::must(
-            "query",
-            FieldType::Text,
-            "Technique, kind of failure, tool",
-        ),
+        Field::must("query", FieldType::Text, "Technique, kind of failure, tool"),
         OFFSET,
     ],
     run: recall,

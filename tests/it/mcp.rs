@@ -819,7 +819,11 @@ fn the_names_of_the_tools_are_the_same_whatever_the_stores_and_their_size_is_bou
         assert_eq!(client.names(), TOOLS, "{layout}");
         let tools = client.tools();
         tell(layout, &tools);
-        assert!(characters(&tools) <= 6_000, "{layout}: {}", characters(&tools));
+        assert!(
+            characters(&tools) <= 6_000,
+            "{layout}: {}",
+            characters(&tools)
+        );
         client.end();
     }
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
@@ -857,7 +861,9 @@ fn the_names_of_the_tools_are_the_same_whatever_the_stores_and_their_size_is_bou
         // The name of an existing file has its store before a colon, and a search is in all of them.
         let fields = &tool["inputSchema"]["properties"];
         let name = tool["name"].as_str().expect("a name");
-        let is_named = ["filename", "path"].iter().any(|file| fields[file].is_object())
+        let is_named = ["filename", "path"]
+            .iter()
+            .any(|file| fields[file].is_object())
             && !["memory_write", "memory_append"].contains(&name);
         let is_of_all = OF_LOGS.contains(&name) || name == "get_events" || is_named;
         assert_eq!(fields["store"].is_object(), !is_of_all, "{tool}");
@@ -895,14 +901,26 @@ fn sensible(tool: &Value, file: &str, grip: &str) -> Value {
 /// A home with stores of these layouts, and a log.
 fn home_of(layouts: &[&str]) -> Home {
     let home = Home::new();
-    let said = [("user", "please fix the stale lock"), ("assistant", "The lock is gone.")];
+    let said = [
+        ("user", "please fix the stale lock"),
+        ("assistant", "The lock is gone."),
+    ];
     home.claude_log("44444444-3333-4444-8555-666666666666", &said);
     let slug = home.project().display().to_string().replace('/', "-");
     for layout in layouts {
         let (file, text) = match *layout {
-            "index" => ("project/.memory/MEMORY.md".to_owned(), "# Memory\n\n(empty)\n"),
-            "facts" => ("project/data/memory/facts/user.md".to_owned(), "# U\n> Summary: s\n"),
-            "coder" => (".sonph-code-memory/semantic/a.md".to_owned(), "**Title:** A\n"),
+            "index" => (
+                "project/.memory/MEMORY.md".to_owned(),
+                "# Memory\n\n(empty)\n",
+            ),
+            "facts" => (
+                "project/data/memory/facts/user.md".to_owned(),
+                "# U\n> Summary: s\n",
+            ),
+            "coder" => (
+                ".sonph-code-memory/semantic/a.md".to_owned(),
+                "**Title:** A\n",
+            ),
             "session" => (
                 format!(".ai/sessions/-{slug}--/s/working-memory/overview.md"),
                 "# Working Memory\n",
@@ -920,8 +938,8 @@ fn home_of(layouts: &[&str]) -> Home {
 #[test]
 fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
     let (mut calls, mut lists) = (0, 0);
-    for (layouts, store) in [
-        (&[][..], ""),
+    let cases: [(&[&str], &str); 11] = [
+        (&[], ""),
         (&["index"], ""),
         (&["facts"], ""),
         (&["coder"], ""),
@@ -932,10 +950,15 @@ fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
         (&["index"], "./.memory"),
         (&["facts"], "./data/memory"),
         (&["coder"], "../.sonph-code-memory"),
-    ] {
+    ];
+    for (layouts, store) in cases {
         let home = home_of(layouts);
         let arguments = ["--store", store];
-        let arguments = if store.is_empty() { &[][..] } else { &arguments };
+        let arguments = if store.is_empty() {
+            &[][..]
+        } else {
+            &arguments
+        };
         let mut client = Client::start(&home, arguments);
         let mut tools = client.tools();
         // What is read or changed is written first, and deleted last.
@@ -947,7 +970,11 @@ fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
         };
         tools.sort_by_key(order);
         let is_facts = layouts == ["facts"];
-        let mut file = if is_facts { "facts/team.md" } else { "user_prefs.md" };
+        let mut file = if is_facts {
+            "facts/team.md"
+        } else {
+            "user_prefs.md"
+        };
         if store.contains("code-memory") {
             file = "semantic/a.md";
         }
@@ -956,7 +983,10 @@ fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
         for tool in tools {
             let name = tool["name"].as_str().expect("a name").to_owned();
             if name == "memory_delete" && is_facts {
-                has(tool["description"].as_str().expect("text"), ["not in a facts store"]);
+                has(
+                    tool["description"].as_str().expect("text"),
+                    ["not in a facts store"],
+                );
                 continue;
             }
             let told = client.ok(&name, sensible(&tool, file, &grip));
@@ -969,7 +999,9 @@ fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
         client.end();
     }
     let told = format!("{calls} calls on {lists} lists of tools\n");
-    std::io::stderr().write_all(told.as_bytes()).expect("written");
+    std::io::stderr()
+        .write_all(told.as_bytes())
+        .expect("written");
 }
 
 #[test]

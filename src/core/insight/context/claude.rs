@@ -15,9 +15,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{
-    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_yaml_text, trimmed, unread,
-};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_yaml_text, trimmed, unread};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{real_path, without_dots};
 use crate::core::memory::config::expand;

@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{
-    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text,
-};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text};
 use crate::core::disk::trust::{TrustBoundary, real_path};
 use crate::core::text::header::frontmatter::Frontmatter;
 
@@ -343,9 +341,15 @@ mod tests {
     fn a_mention_outside_of_what_is_taken_for_code_is_an_import() {
         for (text, expected) in [
             ("    @a\n\t@b\n<!-- @c -->\n", vec!["a", "b", "c"]),
-            ("@a, (@b) \"@c\" {@d} <@e> \\@f *@g é@h", vec!["a", "b", "c", "d", "e", "f", "g", "h"]),
+            (
+                "@a, (@b) \"@c\" {@d} <@e> \\@f *@g é@h",
+                vec!["a", "b", "c", "d", "e", "f", "g", "h"],
+            ),
             ("kim@a 1@b .@c -@d +@e _@f %@g", vec![]),
-            ("@a.:!? @b* @c—d @(e) @f] @g\u{a0}h", vec!["a", "b*", "c—d", "f", "g"]),
+            (
+                "@a.:!? @b* @c—d @(e) @f] @g\u{a0}h",
+                vec!["a", "b*", "c—d", "f", "g"],
+            ),
             ("`@a` `x` @b ``c ` @d`` `e @f\n@g`", vec!["b", "g"]),
             ("``` @a\n~~~\n@b\n```\n@c\n", vec!["c"]),
             ("````\n```\n@a\n- ```\n@b\n    ```\n@c", vec!["a", "b"]),

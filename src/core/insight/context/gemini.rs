@@ -53,7 +53,11 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let memory = memory_folder(start, &home).map(|folder| {
         let index = folder.join("MEMORY.md");
         let has_index = index.is_file();
-        found(if has_index { vec![index] } else { in_folder(&folder) })
+        found(if has_index {
+            vec![index]
+        } else {
+            in_folder(&folder)
+        })
     });
     let mut pieces = Vec::new();
     for (files, kind) in [
@@ -202,7 +206,9 @@ impl Settings {
     /// Returns the folders from the marked one down to this one; that alone if none is marked.
     fn folders_down<'f>(&self, folder: &'f Path) -> Vec<&'f Path> {
         let top = self.marked(folder).unwrap_or(folder);
-        let above = folder.ancestors().take_while(|above| above.starts_with(top));
+        let above = folder
+            .ancestors()
+            .take_while(|above| above.starts_with(top));
         let mut folders: Vec<&Path> = above.collect();
         folders.reverse();
         folders

@@ -94,7 +94,9 @@ fn start_of(line: &str) -> String {
         end -= 1;
     }
     let start = String::from_utf16_lossy(&units[..end]);
-    let words = start.rfind(char::is_whitespace).map(|at| start[..at].trim_end());
+    let words = start
+        .rfind(char::is_whitespace)
+        .map(|at| start[..at].trim_end());
     let is_long = |words: &&str| words.encode_utf16().count() > MOST / 2;
     format!("{}…", words.filter(is_long).unwrap_or(start.trim_end()))
 }
