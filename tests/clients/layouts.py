@@ -214,7 +214,7 @@ class Layout:
                 if self.maybe(.5):
                     given["fileName"] = self.random.choice(["NOTES.md", ["NOTES.md"], ["NOTES.md", "GEMINI.md"], ["GEMINI.md", "docs/one.md"], "$NOTES", []])
                 if self.maybe(.3):
-                    given["includeDirectories"] = self.random.choice([["../x"], [str(self.home / "project/x")], ["docs"], [str(self.home / "nowhere")], ["~/further"]])
+                    given["includeDirectories"] = self.random.choice([["../x"], [str(self.home / "project/x")], ["docs"], ["~/further"]])
                     given["loadMemoryFromIncludeDirectories"] = self.maybe(.7)
                 if self.maybe(.25):
                     given["memoryBoundaryMarkers"] = self.random.choice([[], ["MARK"], [".git", "MARK"], ["docs"]])
@@ -303,6 +303,10 @@ class Layout:
             self.cwd = self.cwd.replace("project", "linked", 1)
             (self.home / self.cwd).mkdir(parents=True, exist_ok=True)
         place.cwd = self.home / self.cwd
+        if self.client.name == "gemini":
+            # It does not start if a directory that the settings include is missing.
+            for folder in (place.cwd / "docs", place.cwd.parent / "x", self.home / "project/x", self.home / "further"):
+                folder.mkdir(parents=True, exist_ok=True)
         place.variables = self.variables
 
 
