@@ -97,7 +97,8 @@ def run(client, state):
         place.git("init", "-q")
         program = place.home / "bin/tome"
         program.parent.mkdir()
-        path = "%s:%s" % (program.parent, os.environ["PATH"])
+        # Set-up of Claude Code calls its program.
+        path = "%s:%s:%s" % (program.parent, pathlib.Path(client.path).parent, os.environ["PATH"])
         (place.home / ".codex").mkdir()
         if state != "without":
             shutil.copy(context.TOME, program)
