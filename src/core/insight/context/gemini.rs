@@ -269,7 +269,6 @@ fn extensions(start: &Start<'_>, home: &Path) -> Vec<PathBuf> {
         };
         let manifest: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let names = strings(&manifest["contextFileName"]);
-        let names = names.filter(|names| !names.is_empty());
         let names = names.unwrap_or_else(|| vec!["GEMINI.md".to_owned()]);
         files.extend(names.iter().map(|name| folder.join(name)));
     }
