@@ -182,7 +182,10 @@ impl Options {
         let state: Value = state
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
-        options.is_external_allowed = [root, start.cwd()].iter().any(|folder| {
+        // A linked work tree is approved with the main one.
+        let main = linked_to(start.cwd());
+        let mut approved = [root, start.cwd()].into_iter().chain(main.as_deref());
+        options.is_external_allowed = approved.any(|folder| {
             let project = &state["projects"][folder.to_string_lossy().as_ref()];
             project["hasClaudeMdExternalIncludesApproved"] == Value::Bool(true)
         });
