@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 
+use super::super::trimmed;
+
 /// The text that is sent, and the names of imports in their order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Read {
@@ -71,7 +73,7 @@ pub(super) fn read(body: &str) -> Read {
                         let after = &plain[range.end..];
                         let blank = after.len() - after.trim_start_matches('\n').len();
                         kept.push_str(&plain[copied..range.start]);
-                        if !rest.trim().is_empty() {
+                        if !trimmed(&rest).is_empty() {
                             kept.push_str(&rest);
                             kept.push_str(&after[..blank]);
                         }
