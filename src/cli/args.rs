@@ -519,10 +519,10 @@ pub struct SetupArgs {
     pub remove: bool,
     /// Also ask before a call that a guard is about (see `tome guard`); a later set-up without this
     /// takes it out, as with the next
-    #[arg(long)]
+    #[arg(long, conflicts_with = "remove")]
     pub guards: bool,
     /// Also ask before the agent writes a memory's file
-    #[arg(long)]
+    #[arg(long, conflicts_with = "remove")]
     pub confirm_writes: bool,
     /// Write a Claude Code plugin to this directory instead, or remove it
     #[arg(long, value_name = "DIR", conflicts_with = "project")]
@@ -531,7 +531,7 @@ pub struct SetupArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask on a terminal
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "dry_run")]
     pub yes: bool,
 }
 

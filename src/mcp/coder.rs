@@ -2,7 +2,7 @@
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
-use super::table::{EXPECTED, Field, FieldType, OFFSET, Tool, ToolEffect};
+use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::coder::{self, SimilarLesson};
@@ -20,11 +20,7 @@ pub(super) const RECALL: Tool = Tool {
     effect: ToolEffect::Reads,
     layouts: &[Layout::Coder],
     fields: &[
-        Field::must(
-            "query",
-            FieldType::Text,
-            "What the task is about: technique, kind of failure, tool",
-        ),
+        Field::must("query", FieldType::Text, "Technique, kind of failure, tool"),
         OFFSET,
     ],
     run: recall,
@@ -32,7 +28,7 @@ pub(super) const RECALL: Tool = Tool {
 
 pub(super) const STORE: Tool = Tool {
     name: "coder_memory_store",
-    about: "Stores a lesson for any project. Similar lessons are shown first: then call again with decision.",
+    about: "Stores a lesson for any project; similar ones are shown first.",
     effect: ToolEffect::Adds,
     layouts: &[Layout::Coder],
     fields: &[
@@ -43,25 +39,13 @@ pub(super) const STORE: Tool = Tool {
         ),
         Field::must("title", FieldType::Text, ""),
         Field::must("description", FieldType::Text, "One sentence"),
-        Field::must("content", FieldType::Text, "Three to five sentences"),
-        Field::may(
-            "tags",
-            FieldType::Texts,
-            "Topics and tools, and success or failure",
-        ),
+        Field::must("content", FieldType::Text, "3 to 5 sentences"),
+        Field::may("tags", FieldType::Texts, "Also success or failure"),
         Field::may("topic", FieldType::Text, "Folder"),
-        Field::may(
-            "decision",
-            FieldType::OneOf(&DECISIONS),
-            "create: a new file; merge: add to the same lesson; update: likewise to a related one, with your description; generalize: a principle made of episodes",
-        ),
-        Field::may("into", FieldType::Text, "merge, update: PATH#ENTRY"),
-        Field::may(
-            "from",
-            FieldType::Texts,
-            "generalize: two or more PATH#ENTRY",
-        ),
-        EXPECTED,
+        // Without lessons there is none to decide about. The answer explains the decisions.
+        Field::may("decision", FieldType::OneOf(&DECISIONS), "").only(Layout::Coder),
+        Field::may("into", FieldType::Text, "PATH#ENTRY").only(Layout::Coder),
+        Field::may("from", FieldType::Texts, "").only(Layout::Coder),
     ],
     run: store,
 };

@@ -16,21 +16,13 @@ use crate::core::text::time::{self, Edge};
 
 pub(super) const TOOL: Tool = Tool {
     name: "get_events",
-    about: "What happened in agents' sessions between two times, oldest first, both ends included.",
+    about: "What happened in sessions between two times, oldest first.",
     effect: ToolEffect::Reads,
     layouts: &[Layout::Events],
     fields: &[
-        Field::may(
-            "from",
-            FieldType::Text,
-            "2026-01-31 or 2026-01-31T10:00:00Z",
-        ),
+        Field::may("from", FieldType::Text, "2026-01-31"),
         Field::may("to", FieldType::Text, ""),
-        Field::may(
-            "limit",
-            FieldType::Number,
-            "Default 50; go on from the last timestamp",
-        ),
+        Field::may("limit", FieldType::Number, ""),
     ],
     run: get_events,
 };

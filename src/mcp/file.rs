@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
-use super::table::{EXPECTED, EXPECTED_EXPLAINED, Field, FieldType, Tool, ToolEffect};
+use super::table::{EXPECTED, Field, FieldType, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::memory::layout::{Fields, Layout, Matching, Patch};
 use crate::core::text::header::frontmatter::Frontmatter;
@@ -14,80 +14,78 @@ const FILE: Field = Field::file("");
 
 pub(super) const WRITE: Tool = Tool {
     name: "memory_write",
-    about: "Creates a memory file or replaces it, and updates the index. A header inside content counts; a facts store needs none.",
+    about: "Creates or replaces a memory file, and its line in the index.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index, Layout::Facts],
     fields: &[
-        Field::file("user_prefs.md; facts store: facts/user.md, episodes/2026-02.md"),
+        Field::file("In a facts store facts/user.md, episodes/2026-02.md")
+            .explained_for(Layout::Facts),
         Field::must("name", FieldType::Text, "").only(Layout::Index),
         Field::must(
             "description",
             FieldType::Text,
-            "One line for the index: when this memory matters",
+            "When this memory matters",
         )
         .only(Layout::Index),
         Field::must(
             "memory_type",
             FieldType::OneOf(&["user", "feedback", "project", "reference"]),
-            "user: who the user is; feedback: how the work is wanted; project: goals, decisions; reference: where things are",
+            "user: who they are; feedback: how to work; project: goals, decisions; reference: where things are",
         )
         .only(Layout::Index),
         Field::must(
             "content",
             FieldType::Text,
-            "The body; in a facts store heading, `> Summary: …`, body",
-        ),
-        EXPECTED_EXPLAINED,
+            "In a facts store heading, `> Summary: …`, body",
+        )
+        .explained_for(Layout::Facts),
+        EXPECTED,
     ],
     run: write,
 };
 
 pub(super) const UPDATE: Tool = Tool {
     name: "memory_update",
-    about: "Replaces the first occurrence of a text in a memory file.",
+    about: "Replaces the first occurrence of a text.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index],
     fields: &[
         FILE,
         Field::must("old_text", FieldType::Text, ""),
         Field::must("new_text", FieldType::Text, ""),
-        EXPECTED,
     ],
     run: update,
 };
 
 pub(super) const PATCH: Tool = Tool {
     name: "memory_patch",
-    about: "Replaces texts in a memory file in order, all or none; each must occur exactly once. Give patches, or old_str and new_str.",
+    about: "Replaces texts in order, all or none; each must occur exactly once.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Facts],
     fields: &[
         FILE,
-        Field::may("patches", FieldType::Patches, ""),
-        Field::may("old_str", FieldType::Text, ""),
-        Field::may("new_str", FieldType::Text, ""),
-        EXPECTED,
+        // A single old_str and new_str are accepted, too.
+        Field::must("patches", FieldType::Patches, ""),
     ],
     run: patch,
 };
 
 pub(super) const APPEND: Tool = Tool {
     name: "memory_append",
-    about: "Adds an entry to the end of a memory file, which is created if missing.",
+    about: "Adds an entry to the end of a memory file, created if missing.",
     effect: ToolEffect::Adds,
     layouts: &[Layout::Facts],
     fields: &[
         FILE,
         Field::must("entry", FieldType::Text, ""),
-        Field::may("summary", FieldType::Text, ""),
-        EXPECTED,
+        Field::may("summary", FieldType::Text, "").only(Layout::Facts),
     ],
     run: append,
 };
 
 pub(super) const DELETE: Tool = Tool {
     name: "memory_delete",
-    about: "Deletes a memory file and its line in the index. The user can undo it.",
+    about: "Deletes a memory file and its line in the index; not in a facts store.",
     effect: ToolEffect::Replaces,
     layouts: &[Layout::Index],
     fields: &[FILE, EXPECTED],

@@ -20,7 +20,7 @@ const MOST_LISTED: usize = 200;
 
 pub(super) const VIEW: Tool = Tool {
     name: "memory_view",
-    about: "Shows the memory index (MEMORY.md), or a line for each memory file.",
+    about: "Shows the memory index, or a line for each memory file.",
     effect: ToolEffect::Reads,
     layouts: &[Layout::Index],
     fields: &[
@@ -32,7 +32,7 @@ pub(super) const VIEW: Tool = Tool {
 
 pub(super) const LIST: Tool = Tool {
     name: "memory_list",
-    about: "Lists memories: path, summary, size in bytes.",
+    about: "Lists memories.",
     effect: ToolEffect::Reads,
     layouts: &[
         Layout::Facts,
@@ -48,11 +48,11 @@ pub(super) const LIST: Tool = Tool {
 
 pub(super) const READ: Tool = Tool {
     name: "memory_read",
-    about: "Reads a memory, a part of it, or what a citation refers to.",
+    about: "Reads a memory, a part of it, or what a citation leads to.",
     effect: ToolEffect::Reads,
     layouts: ALL_LAYOUTS,
     fields: &[
-        Field::file("[STORE:]FILE, with #L10, #L10-20 or #entry for a part; or AGENT:ID#L10"),
+        Field::file("[STORE:]FILE, for a part with #L10-20 or #entry; or AGENT:ID#L10"),
         OFFSET,
         REVISION,
     ],

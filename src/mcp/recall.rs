@@ -11,21 +11,17 @@ use crate::core::text::display::safe;
 
 pub(super) const TOOL: Tool = Tool {
     name: "recall_memory",
-    about: "Searches memories (detail) and earlier conversations (messages), best first. Call it before planning or answering when earlier work, a decision, a preference or a failure may matter. memory_read opens a result's citation.",
+    about: "Searches memories (detail) and earlier conversations (messages). Call it before planning or answering when earlier work, a decision, a preference or a failure may matter.",
     effect: ToolEffect::Reads,
     layouts: ALL_LAYOUTS,
     fields: &[
-        Field::must(
-            "query",
-            FieldType::Text,
-            "A word, a \"quoted phrase\", or a question",
-        ),
+        Field::must("query", FieldType::Text, ""),
         Field::may(
             "scope",
             FieldType::OneOf(&["all", "detail", "messages"]),
             "",
         ),
-        Field::may("limit", FieldType::Number, "Default 5, at most 50"),
+        Field::may("limit", FieldType::Number, ""),
         OFFSET,
     ],
     run,

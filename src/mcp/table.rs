@@ -1,7 +1,7 @@
 //! Every tool, defined once: its name, its fields, the layouts it is for, its effect on a store.
 //!
-//! Which tools are served depends on the layouts that can be used, never on the number of stores:
-//! a tool takes the store as an argument.
+//! Which tools are served depends on the layouts that can be used, and what their schemas tell on the
+//! layouts in use; neither on the number of stores: a tool takes the store as an argument.
 
 use std::sync::Arc;
 
@@ -66,10 +66,12 @@ pub(super) const ALL_LAYOUTS: &[Layout] = &[
     Layout::Instructions,
 ];
 
-/// What is served: the layouts that can be used, and whether a store can be named.
+/// What is served: the layouts that can be used, those of them that have a store, and whether a store
+/// can be named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Served {
     pub(super) layouts: Vec<Layout>,
+    pub(super) in_use: Vec<Layout>,
     pub(super) access: Access,
     /// Whether one store is served and no other can be.
     pub(super) is_single: bool,
@@ -82,12 +84,17 @@ impl Served {
             let is_allowed = self.access == Access::Full || tool.effect == ToolEffect::Reads;
             // There are logs even where no store holds events.
             let is_of_logs = !self.is_single && is_about_logs(tool);
-            is_allowed && (is_of_logs || tool.layouts.iter().any(|layout| self.uses(*layout)))
+            let mut layouts = tool.layouts.iter();
+            is_allowed && (is_of_logs || layouts.any(|layout| self.layouts.contains(layout)))
         })
     }
 
+    /// Whether a layout has a store. A memory in a place without one makes an index.
     fn uses(&self, layout: Layout) -> bool {
-        self.layouts.contains(&layout)
+        let files = [Layout::Index, Layout::Facts];
+        let is_first = layout == Layout::Index && self.layouts.contains(&layout);
+        let has_none = || !self.in_use.iter().any(|used| files.contains(used));
+        self.in_use.contains(&layout) || is_first && has_none()
     }
 
     /// Returns the name of the argument for a file, which the layouts name differently. Either is
@@ -100,6 +107,19 @@ impl Served {
         }
     }
 
+    /// Whether the store is a field. The name of an existing file has it before a colon.
+    fn names_store(&self, tool: &Tool) -> bool {
+        let files = [Layout::Index, Layout::Facts];
+        let is_used = |layout: &Layout| files.contains(layout) || self.uses(*layout);
+        let is_of_file = tool.fields.iter().any(|field| field.name == FILE);
+        let is_new = tool.name == file::WRITE.name || tool.name == file::APPEND.name;
+        let is_about_stores = !is_about_logs(tool) && tool.name != recall::TOOL.name;
+        !self.is_single
+            && is_about_stores
+            && (!is_of_file || is_new)
+            && tool.layouts.iter().any(is_used)
+    }
+
     fn shown_name(&self, field: &Field) -> &'static str {
         match field.name {
             FILE => self.file_argument(),
@@ -109,11 +129,13 @@ impl Served {
 
     /// Returns the arguments that every call of a tool needs, whatever the layout.
     pub(super) fn required(&self, tool: &Tool) -> Vec<&'static str> {
-        let fields = tool.fields.iter();
-        fields
-            .filter(|field| field.need == Requirement::Must && field.only.is_none())
-            .map(|field| self.shown_name(field))
-            .collect()
+        // Patches have a second form, which their tool knows.
+        let is_checked = |field: &&Field| {
+            let is_plain = !matches!(field.form, FieldType::Patches);
+            field.need == Requirement::Must && field.only.is_none() && is_plain
+        };
+        let fields = tool.fields.iter().filter(is_checked);
+        fields.map(|field| self.shown_name(field)).collect()
     }
 
     /// Returns a tool's fields as JSON Schema.
@@ -124,13 +146,13 @@ impl Served {
         let mut required = Vec::new();
         for field in fields {
             let name = self.shown_name(field);
-            properties.insert(name.to_owned(), field.schema());
-            // A field of one layout is required as soon as that layout is served; the others ignore it.
+            properties.insert(name.to_owned(), field.schema(self));
+            // A field of one layout is required as soon as that layout is used; the others ignore it.
             if field.need == Requirement::Must {
                 required.push(name);
             }
         }
-        if !self.is_single && !is_about_logs(tool) && tool.name != recall::TOOL.name {
+        if self.names_store(tool) {
             properties.insert(STORE.to_owned(), json!({ "type": "string" }));
         }
         let mut schema = Map::new();
@@ -165,6 +187,8 @@ pub(super) struct Field {
     about: &'static str,
     /// The only layout that has this field.
     only: Option<Layout>,
+    /// The only layout for which it is explained.
+    explained_for: Option<Layout>,
 }
 
 /// The type of a field.
@@ -193,6 +217,7 @@ impl Field {
             need: Requirement::Must,
             about,
             only: None,
+            explained_for: None,
         }
     }
 
@@ -217,7 +242,15 @@ impl Field {
         }
     }
 
-    fn schema(&self) -> Value {
+    /// Returns the field explained for one layout only.
+    pub(super) const fn explained_for(self, layout: Layout) -> Self {
+        Self {
+            explained_for: Some(layout),
+            ..self
+        }
+    }
+
+    fn schema(&self, served: &Served) -> Value {
         let mut schema = match self.form {
             FieldType::Text => json!({ "type": "string" }),
             FieldType::Number => json!({ "type": "integer" }),
@@ -235,7 +268,8 @@ impl Field {
                 },
             }),
         };
-        if !self.about.is_empty() {
+        let is_explained = self.explained_for.is_none_or(|layout| served.uses(layout));
+        if is_explained && !self.about.is_empty() {
             schema["description"] = json!(self.about);
         }
         schema
@@ -245,18 +279,8 @@ impl Field {
 /// The field that makes a change conditional on the revision that the client read.
 pub(super) const EXPECTED: Field = Field::may("expected_revision", FieldType::Text, "");
 
-/// [`EXPECTED`] with an explanation. One tool of the list has it: its name is the same everywhere.
-pub(super) const EXPECTED_EXPLAINED: Field = Field {
-    about: "Refuse if the file has another revision by now",
-    ..EXPECTED
-};
-
 /// The field that makes a reading tool show the revision.
-pub(super) const REVISION: Field = Field::may(
-    "revision",
-    FieldType::OneOf(&["show", "hide"]),
-    "For expected_revision",
-);
+pub(super) const REVISION: Field = Field::may("revision", FieldType::OneOf(&["show"]), "");
 
 /// The field that continues a truncated answer; the answer says which value to give.
 pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "");
@@ -265,9 +289,10 @@ pub(super) const OFFSET: Field = Field::may("offset", FieldType::Number, "");
 mod tests {
     use super::*;
 
-    fn served(layouts: &[Layout]) -> Served {
+    fn served(in_use: &[Layout]) -> Served {
         Served {
-            layouts: layouts.to_vec(),
+            layouts: ALL_LAYOUTS.to_vec(),
+            in_use: in_use.to_vec(),
             access: Access::Full,
             is_single: false,
         }
@@ -279,6 +304,7 @@ mod tests {
             |layouts: &[Layout]| served(layouts).schema(&file::WRITE)["required"].clone();
         let with_header = json!(["filename", "name", "description", "memory_type", "content"]);
         assert_eq!(required(&[Layout::Index]), with_header);
+        assert_eq!(required(&[]), with_header);
         assert_eq!(required(&[Layout::Facts]), json!(["path", "content"]));
         assert_eq!(required(&[Layout::Facts, Layout::Index]), with_header);
     }

@@ -51,7 +51,6 @@ pub(super) const BROWSE: Tool = Tool {
     layouts: LAYOUTS,
     fields: &[
         Field::must("parent", FieldType::Text, ""),
-        Field::may("limit", FieldType::Number, ""),
         Field::may("token", FieldType::Text, ""),
     ],
     run: browse,

@@ -27,9 +27,9 @@ TOME = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / "
 
 
 class Recorder:
-    """Answers every prompt of Chat Completions, Responses and the Gemini API with `ok`, and keeps the requests."""
+    """Answers every prompt of Chat Completions, Responses and the Gemini API with one text, and keeps the requests."""
 
-    def __init__(self):
+    def __init__(self, said="ok"):
         self.requests = []
         recorder = self
 
@@ -47,7 +47,7 @@ class Recorder:
                 recorder.requests.append(request)
                 if "/responses" in self.path:
                     item = {"type": "message", "role": "assistant", "id": "m", "status": "completed",
-                            "content": [{"type": "output_text", "text": "ok", "annotations": []}]}
+                            "content": [{"type": "output_text", "text": said, "annotations": []}]}
                     usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 2}
                     whole = {"id": "r", "status": "completed", "output": [item], "usage": usage}
                     events = [{"type": "response.created", "response": {"id": "r"}},
@@ -57,13 +57,13 @@ class Recorder:
                 elif "/chat/completions" in self.path:
                     base = {"id": "c", "created": 1, "model": "stand-in", "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}
                     if not request.get("stream"):
-                        choice = {"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}
+                        choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
                         return self.reply("application/json", dict(base, object="chat.completion", choices=[choice]))
-                    parts = [({"role": "assistant", "content": "ok"}, None), ({}, "stop")]
+                    parts = [({"role": "assistant", "content": said}, None), ({}, "stop")]
                     chunks = [dict(base, object="chat.completion.chunk", choices=[{"index": 0, "delta": d, "finish_reason": f}]) for d, f in parts]
                     self.reply("text/event-stream", "".join("data: %s\n\n" % json.dumps(c) for c in chunks) + "data: [DONE]\n\n")
                 elif "GenerateContent" in self.path or "generateContent" in self.path:
-                    answer = {"candidates": [{"content": {"role": "model", "parts": [{"text": "ok"}]}, "finishReason": "STOP", "index": 0}],
+                    answer = {"candidates": [{"content": {"role": "model", "parts": [{"text": said}]}, "finishReason": "STOP", "index": 0}],
                               "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}}
                     if "stream" in self.path:
                         return self.reply("text/event-stream", "data: %s\r\n\r\n" % json.dumps(answer))
@@ -132,8 +132,8 @@ class Client:
             raise AssertionError("%s fails: %s %s" % (self.name, done.stdout[-1000:], done.stderr[-2000:]))
         return self.region(recorder.requests)
 
-    def recorder(self):
-        return Recorder()
+    def recorder(self, said="ok"):
+        return Recorder(said)
 
     def opening(self, piece, place, first):
         """The heading before a file, as an expression."""
@@ -148,8 +148,8 @@ class ClaudeCode(Client):
     file, user = "CLAUDE.md", ".claude/CLAUDE.md"
     START = "<system-reminder>\nCodebase and user instructions are shown below. Be sure to adhere to these instructions. IMPORTANT: These instructions OVERRIDE any default behavior and you MUST follow them exactly as written."
 
-    def recorder(self):
-        return StandIn([[{"type": "text", "text": "ok"}]])
+    def recorder(self, said="ok"):
+        return StandIn([[{"type": "text", "text": said}]])
 
     def env(self, recorder, place):
         return {"ANTHROPIC_API_KEY": "sk-test-x", "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1",
@@ -210,13 +210,11 @@ class Gemini(Client):
     file, user = "GEMINI.md", ".gemini/GEMINI.md"
 
     def env(self, recorder, place):
-        settings = place.home / ".gemini/settings.json"
-        given = json.loads(settings.read_text()) if settings.exists() else {}
-        given.setdefault("security", {})["auth"] = {"selectedType": "gemini-api-key"}
-        settings.parent.mkdir(exist_ok=True)
-        settings.write_text(json.dumps(given))
+        # The machine's settings, so that those of the layout stay as they are.
+        settings = place.home / "system.json"
+        settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
         return {"GEMINI_API_KEY": "x" * 39, "GOOGLE_GEMINI_BASE_URL": recorder.url, "GEMINI_TELEMETRY_ENABLED": "false",
-                "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+                "GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
     def args(self, _):
         return ["-p", "say ok", "--approval-mode", "yolo", "-m", "gemini-2.5-pro"]
@@ -288,14 +286,17 @@ class Copilot(Client):
         if piece["kind"] == "hook":
             return r"\n\nHOOK\n\n"
         if piece["kind"] == "rule":
-            return r"\n{1,2}"
+            # The text may begin with line breaks, too.
+            return r"\n{1,2}?(?=%s)" % re.escape(piece["text"])
         return r"\n<custom_instruction>\n"
 
     def closing_of(self, piece):
         return {"rule": r"\n", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
 
-    LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*)\n)?"
-    ending = LIST + r"\n{0,2}"
+    LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*?)\n)?"
+    # Files further down are named as well, and not sent.
+    NESTED = r"(\n{0,2}Here is a list of nested AGENTS\.md files.*?)?"
+    ending = LIST + NESTED + r"\n{0,2}"
 
 
 CLIENTS = [ClaudeCode, Codex, Gemini, Opencode, Copilot]
@@ -309,6 +310,7 @@ class Place:
         self.home = pathlib.Path(folder).resolve()
         self.cwd = self.home / "project"
         self.cwd.mkdir()
+        self.variables = {}
 
     def git(self, *args, cwd=None):
         env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
@@ -325,7 +327,7 @@ class Place:
                 path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def tome(self, *args):
-        env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}
+        env = dict({"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC"}, **self.variables)
         done = subprocess.run([str(TOME), *args], cwd=self.home / "project", env=env, capture_output=True, text=True)
         if done.returncode > 1:
             raise AssertionError("tome %s: %s" % (" ".join(args), done.stderr))

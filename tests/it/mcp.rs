@@ -808,12 +808,24 @@ fn tell(what: &str, tools: &[Value]) {
 }
 
 #[test]
-fn the_tools_are_the_same_whatever_the_stores() {
+fn the_names_of_the_tools_are_the_same_whatever_the_stores_and_their_size_is_bounded() {
     let home = Home::new();
     let mut client = Client::start(&home, &[]);
     let none = client.tools();
     assert_eq!(client.names(), TOOLS);
     client.end();
+    for layout in ["index", "facts", "coder", "session"] {
+        let mut client = Client::start(&home_of(&[layout]), &[]);
+        assert_eq!(client.names(), TOOLS, "{layout}");
+        let tools = client.tools();
+        tell(layout, &tools);
+        assert!(
+            characters(&tools) <= 6_000,
+            "{layout}: {}",
+            characters(&tools)
+        );
+        client.end();
+    }
     home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
     let mut client = Client::start(&home, &[]);
     assert_eq!(client.tools(), none, "one store");
@@ -823,8 +835,9 @@ fn the_tools_are_the_same_whatever_the_stores() {
     home.file("project/data/memory/facts/user.md", "# U\n");
     home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
     let mut client = Client::start(&home, &[]);
-    assert_eq!(client.tools(), none, "four stores");
-    tell("four stores", &client.tools());
+    let four = client.tools();
+    assert_eq!(client.names(), TOOLS);
+    tell("four stores", &four);
     client.end();
     let slug = home.project().display().to_string().replace('/', "-");
     for session in 0..60 {
@@ -836,18 +849,24 @@ fn the_tools_are_the_same_whatever_the_stores() {
     let stores = home.ok(&["stores"]);
     assert!(stores.lines().count() > 60, "{stores}");
     let mut client = Client::start(&home, &[]);
-    assert_eq!(client.tools(), none, "sixty stores more");
+    assert_eq!(client.tools(), four, "sixty stores more");
     tell("sixty stores more", &client.tools());
     // Past sessions are data: they are not listed, and are read by name.
     let list = client.ok("memory_list", json!({}));
     lacks(&list, ["overview"]);
     client.end();
-    let size = characters(&none);
+    let size = characters(&four);
     assert!(size <= 9_000, "{size}");
-    for tool in &none {
-        let takes_store = tool["inputSchema"]["properties"]["store"].is_object();
+    for tool in &four {
+        // The name of an existing file has its store before a colon, and a search is in all of them.
+        let fields = &tool["inputSchema"]["properties"];
         let name = tool["name"].as_str().expect("a name");
-        assert_eq!(takes_store, !OF_LOGS.contains(&name), "{tool}");
+        let is_named = ["filename", "path"]
+            .iter()
+            .any(|file| fields[file].is_object())
+            && !["memory_write", "memory_append"].contains(&name);
+        let is_of_all = OF_LOGS.contains(&name) || name == "get_events" || is_named;
+        assert_eq!(fields["store"].is_object(), !is_of_all, "{tool}");
     }
     for store in ["./.memory", "./data/memory", "../.sonph-code-memory"] {
         let mut client = Client::start(&home, &["--store", store]);
@@ -858,22 +877,83 @@ fn the_tools_are_the_same_whatever_the_stores() {
     }
 }
 
-/// A value for a required field, as a model that reads the schema would give it.
-fn sensible(name: &str, schema: &Value) -> Value {
-    let first = schema["enum"].get(0).cloned();
-    first.unwrap_or_else(|| match name {
-        "filename" => json!("user_prefs.md"),
-        "path" => json!("facts/team.md"),
-        _ => json!("Kim wants short answers"),
-    })
+/// A call with the required fields alone, as a model makes it that has read the schema and the answers
+/// of the tools before: `file` is what it wrote, `grip` what it was told of.
+fn sensible(tool: &Value, file: &str, grip: &str) -> Value {
+    let schema = &tool["inputSchema"];
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let given = required.iter().filter_map(Value::as_str).map(|name| {
+        let value = match (&schema["properties"][name]["enum"][0], name) {
+            (Value::Null, "filename" | "path") => json!(file),
+            (Value::Null, "old_text") => json!("Kim wants"),
+            (Value::Null, "new_text") => json!("Kim likes"),
+            (Value::Null, "patches") => json!([{ "oldText": "No lists", "newText": "Few lists" }]),
+            (Value::Null, "content") => json!("Kim wants short answers.\n\nNo lists."),
+            (Value::Null, "node_id" | "parent") => json!("toc:day:2026-02-03"),
+            (Value::Null, "grip_id") => json!(grip),
+            (Value::Null, _) => json!("Kim wants short answers"),
+            (first, _) => first.clone(),
+        };
+        (name.to_owned(), value)
+    });
+    Value::Object(given.collect())
+}
+
+/// A home with stores of these layouts, and a log.
+fn home_of(layouts: &[&str]) -> Home {
+    let home = Home::new();
+    let said = [
+        ("user", "please fix the stale lock"),
+        ("assistant", "The lock is gone."),
+    ];
+    home.claude_log("44444444-3333-4444-8555-666666666666", &said);
+    let slug = home.project().display().to_string().replace('/', "-");
+    for layout in layouts {
+        let (file, text) = match *layout {
+            "index" => (
+                "project/.memory/MEMORY.md".to_owned(),
+                "# Memory\n\n(empty)\n",
+            ),
+            "facts" => (
+                "project/data/memory/facts/user.md".to_owned(),
+                "# U\n> Summary: s\n",
+            ),
+            "coder" => (
+                ".sonph-code-memory/semantic/a.md".to_owned(),
+                "**Title:** A\n",
+            ),
+            "session" => (
+                format!(".ai/sessions/-{slug}--/s/working-memory/overview.md"),
+                "# Working Memory\n",
+            ),
+            _ => (
+                "project/.memory/working-memory/overview.md".to_owned(),
+                "# Working Memory\n",
+            ),
+        };
+        home.file(&file, text);
+    }
+    home
 }
 
 #[test]
-fn what_creates_a_memory_succeeds_at_the_first_call_with_the_required_fields() {
-    for store in ["", "./.memory", "./data/memory", "../.sonph-code-memory"] {
-        let home = index_home();
-        home.file("project/data/memory/facts/user.md", "# U\n> Summary: s\n");
-        home.file(".sonph-code-memory/semantic/a.md", "**Title:** A\n");
+fn every_tool_succeeds_at_its_first_call_with_the_required_fields() {
+    let (mut calls, mut lists) = (0, 0);
+    let cases: [(&[&str], &str); 11] = [
+        (&[], ""),
+        (&["index"], ""),
+        (&["facts"], ""),
+        (&["coder"], ""),
+        (&["session"], ""),
+        (&["session where the first memory would be"], ""),
+        (&["index", "facts"], ""),
+        (&["index", "facts", "coder", "session"], ""),
+        (&["index"], "./.memory"),
+        (&["facts"], "./data/memory"),
+        (&["coder"], "../.sonph-code-memory"),
+    ];
+    for (layouts, store) in cases {
+        let home = home_of(layouts);
         let arguments = ["--store", store];
         let arguments = if store.is_empty() {
             &[][..]
@@ -881,29 +961,48 @@ fn what_creates_a_memory_succeeds_at_the_first_call_with_the_required_fields() {
             &arguments
         };
         let mut client = Client::start(&home, arguments);
-        let tools = client.tools();
-        let names = [
-            "memory_write",
-            "memory_append",
-            "coder_memory_store",
-            "memory_list",
-            "recall_memory",
-        ];
+        let mut tools = client.tools();
+        // What is read or changed is written first, and deleted last.
+        let order = |tool: &Value| match tool["name"].as_str() {
+            Some("memory_write") => 0,
+            Some("get_node") => 1,
+            Some("memory_delete") => 3,
+            _ => 2,
+        };
+        tools.sort_by_key(order);
+        let is_facts = layouts == ["facts"];
+        let mut file = if is_facts {
+            "facts/team.md"
+        } else {
+            "user_prefs.md"
+        };
+        if store.contains("code-memory") {
+            file = "semantic/a.md";
+        }
+        let mut grip = String::new();
+        lists += 1;
         for tool in tools {
             let name = tool["name"].as_str().expect("a name").to_owned();
-            if !names.contains(&name.as_str()) {
+            if name == "memory_delete" && is_facts {
+                has(
+                    tool["description"].as_str().expect("text"),
+                    ["not in a facts store"],
+                );
                 continue;
             }
-            let schema = &tool["inputSchema"];
-            let required = schema["required"].as_array().cloned().unwrap_or_default();
-            let given = required.iter().filter_map(Value::as_str);
-            let given =
-                given.map(|name| (name.to_owned(), sensible(name, &schema["properties"][name])));
-            let given: serde_json::Map<String, Value> = given.collect();
-            client.ok(&name, Value::Object(given));
+            let told = client.ok(&name, sensible(&tool, file, &grip));
+            calls += 1;
+            if let Some(at) = told.find("grip:") {
+                let end = |c: char| !(c.is_ascii_alphanumeric() || ":-".contains(c));
+                grip = told[at..].split(end).next().unwrap_or_default().to_owned();
+            }
         }
         client.end();
     }
+    let told = format!("{calls} calls on {lists} lists of tools\n");
+    std::io::stderr()
+        .write_all(told.as_bytes())
+        .expect("written");
 }
 
 #[test]
@@ -959,7 +1058,8 @@ fn a_call_finds_its_store() {
         tools.iter().find(|tool| tool["name"] == name).expect(name)["annotations"].clone()
     };
     assert_eq!(hints("memory_append")["destructiveHint"], false);
-    assert_eq!(hints("memory_delete")["destructiveHint"], true);
+    // The protocol takes a tool without hints for one that destroys.
+    assert_eq!(hints("memory_delete"), Value::Null);
     assert_eq!(hints("memory_read")["readOnlyHint"], true);
     let list = client.ok("memory_list", json!({}));
     has(&list, ["\".memory:a.md\"", "\"data-memory:facts/user.md\""]);

@@ -34,6 +34,7 @@ impl ServerState {
         Self {
             served: Served {
                 layouts: setup.layouts.clone(),
+                in_use: setup.present().iter().map(|store| store.layout()).collect(),
                 access: setup.access,
                 is_single: setup.stores.len() == 1,
             },
@@ -212,14 +213,16 @@ fn failed(failure: &Failure) -> CallToolResult {
 }
 
 pub(super) fn tool_description(tool: &Tool, served: &Served) -> rmcp::model::Tool {
-    // What is left out has its default in the protocol.
-    let hints = match tool.effect {
-        ToolEffect::Reads => ToolAnnotations::new().read_only(true),
-        ToolEffect::Adds => ToolAnnotations::new().destructive(false),
-        ToolEffect::Replaces => ToolAnnotations::new().destructive(true),
+    let described = rmcp::model::Tool::new(tool.name, tool.about, served.schema(tool));
+    // By the protocol, a tool of which nothing is said changes and destroys.
+    let described = match tool.effect {
+        ToolEffect::Reads => described.with_annotations(ToolAnnotations::new().read_only(true)),
+        ToolEffect::Adds => {
+            let hints = ToolAnnotations::new().destructive(false).open_world(false);
+            described.with_annotations(hints)
+        }
+        ToolEffect::Replaces => described,
     };
-    let described = rmcp::model::Tool::new(tool.name, tool.about, served.schema(tool))
-        .with_annotations(hints.open_world(false));
     if tool.name != recall::TOOL.name {
         return described;
     }

@@ -1,7 +1,7 @@
 //! Claude Code: `CLAUDE.md` files of the machine, the user and every folder above the working
 //! directory, with their imports; rules; the memory index; the memories of subagents.
 //!
-//! Verified against Claude Code 2.1.325.
+//! Verified against Claude Code 2.1.327.
 
 mod markdown;
 mod memory;
@@ -15,9 +15,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{
-    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text, trimmed, unread,
-};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_yaml_text, trimmed, unread};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{real_path, without_dots};
 use crate::core::memory::config::expand;
@@ -76,6 +74,9 @@ impl Scope {
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
+    if is_on(start, "CLAUDE_CODE_DISABLE_CLAUDE_MDS") {
+        return memory::of_subagents(start);
+    }
     let options = Options::read(start);
     let mut walk = Walk {
         start,
@@ -117,6 +118,18 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     pieces
 }
 
+/// Whether a variable is set to what Claude Code takes for yes.
+fn is_on(start: &Start<'_>, name: &str) -> bool {
+    let value = start.variable(name).map(str::to_lowercase);
+    value.is_some_and(|value| matches!(value.trim(), "1" | "true" | "yes" | "on"))
+}
+
+/// Whether a variable is set to what Claude Code takes for no.
+fn is_off(start: &Start<'_>, name: &str) -> bool {
+    let value = start.variable(name).map(str::to_lowercase);
+    value.is_some_and(|value| matches!(value.trim(), "0" | "false" | "no" | "off"))
+}
+
 /// What Claude Code's settings say about instructions.
 struct Options {
     /// Patterns of files that are left out.
@@ -136,11 +149,13 @@ impl Options {
             is_external_allowed: false,
             has_memory: true,
         };
-        // The project's settings are those of the working directory, not of the root above it.
-        let project = start.cwd().join(".claude");
+        // The project's settings are those of the working directory. The root above it has only the
+        // user's own for the project.
+        let (project, above) = (start.cwd().join(".claude"), root.join(".claude"));
         for (file, source) in [
             (environment.claude.join("settings.json"), Source::Own),
             (project.join("settings.json"), Source::Project),
+            (above.join("settings.local.json"), Source::Project),
             (project.join("settings.local.json"), Source::Project),
         ] {
             let Found::Content(bytes) = start.read(&file, source) else {
@@ -157,6 +172,9 @@ impl Options {
             let patterns = patterns.filter_map(Value::as_str).filter_map(expression);
             options.excluded.extend(patterns);
         }
+        const NO_MEMORY: &str = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
+        options.has_memory =
+            !is_on(start, NO_MEMORY) && (options.has_memory || is_off(start, NO_MEMORY));
         let own = environment.claude.join(".claude.json");
         let state = [own, environment.home.join(".claude.json")]
             .iter()
@@ -164,7 +182,10 @@ impl Options {
         let state: Value = state
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
-        options.is_external_allowed = [root, start.cwd()].iter().any(|folder| {
+        // A linked work tree is approved with the main one.
+        let main = linked_to(start.cwd());
+        let mut approved = [root, start.cwd()].into_iter().chain(main.as_deref());
+        options.is_external_allowed = approved.any(|folder| {
             let project = &state["projects"][folder.to_string_lossy().as_ref()];
             project["hasClaudeMdExternalIncludesApproved"] == Value::Bool(true)
         });
@@ -188,8 +209,10 @@ impl Walk<'_> {
         self.file(file, scope, scope.kind(), 0);
     }
 
-    /// Adds a file and its imports; `depth` imports lead to it.
-    fn file(&mut self, file: &Path, scope: Scope, kind: PieceKind, depth: usize) {
+    /// Adds a file and its imports; `depth` imports lead to it. A rule for some files waits for
+    /// them, and its imports do not; an import of a rule is judged as a rule.
+    fn file(&mut self, file: &Path, scope: Scope, of: PieceKind, depth: usize) {
+        let kind = if depth > 0 { PieceKind::Import } else { of };
         if depth >= DEEPEST || self.seen.contains(file) || self.is_excluded(file, scope) {
             return;
         }
@@ -227,19 +250,18 @@ impl Walk<'_> {
             return;
         }
         let (paths, body) = header(&bytes);
-        if let (PieceKind::Rule, Some(paths)) = (kind, paths) {
-            let why = format!("loaded when a file is read that matches {paths}");
-            let piece = Piece::unsent(file, kind, size, why).with_rest(body);
-            self.pieces.push(piece);
-            return;
-        }
         let read = markdown::read(&body);
-        if trimmed(&read.text).is_empty() {
+        let sent = trimmed(&read.text);
+        if sent.is_empty() {
             return;
         }
-        let sent = trimmed(&read.text).to_owned();
-        self.pieces
-            .push(Piece::whole(file.to_owned(), kind, size, sent));
+        self.pieces.push(match (of, paths) {
+            (PieceKind::Rule, Some(paths)) => {
+                let why = format!("loaded when a file is read that matches {paths}");
+                Piece::unsent(file, kind, size, why).with_rest(body)
+            }
+            _ => Piece::whole(file.to_owned(), kind, size, sent.to_owned()),
+        });
         let folder = real.parent().unwrap_or(&real).to_owned();
         let count = read.imports.len();
         if count > MOST_IMPORTS {
@@ -250,7 +272,7 @@ impl Walk<'_> {
         for name in read.imports.into_iter().take(MOST_IMPORTS) {
             let import = without_dots(&expand(&name, &self.start.environment.home, &folder));
             if self.may_import(&import, scope) {
-                self.file(&import, scope, PieceKind::Import, depth + 1);
+                self.file(&import, scope, of, depth + 1);
             }
         }
     }
@@ -289,9 +311,9 @@ impl Walk<'_> {
         }
         for entry in entries.flatten() {
             let path = real_path(&entry.path());
-            // A link that leads out is judged where it stands.
-            let is_outside = !path.starts_with(&real);
-            let named = if is_outside { entry.path() } else { path };
+            // A link of the project's that leads out is judged where it stands.
+            let is_held = source != Source::Own && !path.starts_with(&real);
+            let named = if is_held { entry.path() } else { path };
             if named.is_dir() {
                 self.rules(&named, scope);
             } else if entry.file_name().to_string_lossy().ends_with(".md") {
@@ -310,17 +332,18 @@ fn has_known_ending(file: &Path) -> bool {
 }
 
 /// Splits a text into the `paths` of its frontmatter and the body. Paths that match every file
-/// are left out. After a byte order mark there is no frontmatter.
+/// are left out. A byte order mark goes with the frontmatter, and stays where there is none.
 fn header(bytes: &[u8]) -> (Option<String>, String) {
     // The closing fence may be in the middle of a line.
     static HEADER: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?s)^---\s*\n(.*?)---\s*\n?").ok());
     let text = String::from_utf8_lossy(bytes);
-    let found = HEADER.as_ref().and_then(|header| header.captures(&text));
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let found = HEADER.as_ref().and_then(|header| header.captures(bare));
     let Some(found) = found else {
-        return (None, decoded(bytes));
+        return (None, text.into_owned());
     };
-    let body = text[found[0].len()..].to_owned();
+    let body = bare[found[0].len()..].to_owned();
     let paths = paths(&found[1]);
     let is_all = |path: &String| path == "**" || path == "/**" || path == "**/**";
     let is_for_all = paths.iter().all(is_all);

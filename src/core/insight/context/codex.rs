@@ -1,7 +1,7 @@
 //! Codex: the summary of its memories, `AGENTS.md` of the user, and one file of each folder from
 //! the git root down to the working directory.
 //!
-//! Verified against Codex 0.166.0.
+//! Verified against Codex 0.169.0.
 
 use std::path::Path;
 
@@ -16,9 +16,6 @@ const MOST_BYTES: usize = 32 << 10;
 
 /// How many bytes of the summary of memories are loaded, at most.
 const MOST_MEMORY: usize = 10_000;
-
-/// The first line of a summary of memories.
-const MEMORY_VERSION: &str = "v1";
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let home = &start.environment.codex;
@@ -37,9 +34,15 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         let file = names
             .map(|name| folder.join(name))
             .find(|file| file.is_file());
-        if let Some(file) = file.filter(|_| options.most_bytes > 0) {
-            pieces.extend(project(start, &file, &mut left, options.most_bytes));
-        }
+        let Some(file) = file.filter(|_| options.most_bytes > 0) else {
+            continue;
+        };
+        pieces.extend(if options.is_untrusted {
+            let why = "not loaded: the project is untrusted in Codex's settings";
+            Some(Piece::unsent(&file, PieceKind::Project, 0, why))
+        } else {
+            project(start, &file, &mut left, options.most_bytes)
+        });
     }
     pieces
 }
@@ -47,6 +50,8 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
 /// The parts of Codex's settings that matter here.
 struct Options {
     has_memory: bool,
+    /// Whether the user does not trust the project, so that its files are not loaded.
+    is_untrusted: bool,
     most_bytes: usize,
     /// Further names of instruction files.
     names: Vec<String>,
@@ -65,13 +70,13 @@ impl Options {
         };
         let mut table = read(&start.environment.codex.join("config.toml"), Source::Own);
         let folders = start.folders_down();
-        let is_trusted = |folder: &&Path| {
-            let project = table
-                .get("projects")
-                .and_then(|all| all.get(folder.to_str()?));
-            let level = project.and_then(|project| project.get("trust_level"));
-            level.and_then(toml::Value::as_str) == Some("trusted")
+        let level = |folder: &Path| -> Option<String> {
+            let project = table.get("projects")?.get(folder.to_str()?)?;
+            Some(project.get("trust_level")?.as_str()?.to_owned())
         };
+        let root = folders.first().and_then(|root| level(root));
+        let is_untrusted = level(start.cwd()).or(root).as_deref() == Some("untrusted");
+        let is_trusted = |folder: &&Path| level(folder).as_deref() == Some("trusted");
         if folders.iter().any(is_trusted) {
             // The settings of a project that the user trusts count before the user's own.
             for folder in &folders {
@@ -91,6 +96,7 @@ impl Options {
         let switch =
             |section: &str, key: &str| -> Option<bool> { table.get(section)?.get(key)?.as_bool() };
         Self {
+            is_untrusted,
             has_memory: switch("features", "memories").unwrap_or(false)
                 && switch("memories", "use_memories").unwrap_or(true),
             most_bytes: table
@@ -98,7 +104,12 @@ impl Options {
                 .and_then(toml::Value::as_integer)
                 .and_then(|most| usize::try_from(most).ok())
                 .unwrap_or(MOST_BYTES),
-            names: strings("project_doc_fallback_filenames").unwrap_or_default(),
+            // A name that leads into another folder is none.
+            names: strings("project_doc_fallback_filenames")
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|name| !name.contains('/'))
+                .collect(),
             markers: strings("project_root_markers").unwrap_or_else(|| vec![".git".to_owned()]),
         }
     }
@@ -133,10 +144,8 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     let size = bytes.len() as u64;
     let text = String::from_utf8_lossy(&bytes);
     let text = text.trim();
-    if text.lines().next() != Some(MEMORY_VERSION) {
-        let why = format!("not loaded: its first line is not {MEMORY_VERSION}");
-        let piece = Piece::unsent(&file, PieceKind::Memory, size, why);
-        return vec![piece.with_rest(text)];
+    if text.is_empty() {
+        return Vec::new();
     }
     let piece = |text: &str, bytes: u64| {
         Piece::whole(file.clone(), PieceKind::Memory, bytes, text.to_owned())

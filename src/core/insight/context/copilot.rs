@@ -9,13 +9,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{
-    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, is_yaml_text,
-};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text};
 use crate::core::disk::trust::{TrustBoundary, real_path};
 use crate::core::text::header::frontmatter::Frontmatter;
 
@@ -233,8 +230,9 @@ impl Importer<'_> {
                 }
                 break;
             }
-            let file = real_path(&folder.join(&text[mention.start + 1..mention.end]));
-            if self.border.check(&file).is_err() || !file.is_file() {
+            let name = &text[mention.start + 1..mention.end];
+            let file = real_path(&folder.join(name));
+            if name.starts_with('/') || self.border.check(&file).is_err() || !file.is_file() {
                 continue;
             }
             piece.text.push_str(&text[copied..mention.end]);
@@ -248,16 +246,21 @@ impl Importer<'_> {
                 piece.text.push_str(" skipped=\"already-loaded\" />");
                 continue;
             }
-            let (imported, bytes) = match read(self.start, &file, self.source) {
-                Some(Ok(read)) => read,
-                other => {
-                    let why = other.and_then(Result::err).unwrap_or_default();
-                    piece.text.truncate(piece.text.len() - tag.len());
-                    self.pieces
-                        .push(Piece::unsent(&file, PieceKind::Import, 0, why));
-                    continue;
+            let content = match self.start.read(&file, self.source) {
+                // A text that is not UTF-8 is left out.
+                Found::Content(bytes) => String::from_utf8(bytes).ok(),
+                Found::Missing => None,
+                Found::Unread(why) => {
+                    let unsent = Piece::unsent(&file, PieceKind::Import, 0, why);
+                    self.pieces.push(unsent);
+                    None
                 }
             };
+            let Some(content) = content else {
+                piece.text.truncate(piece.text.len() - tag.len());
+                continue;
+            };
+            let (imported, bytes) = (decoded(content.as_bytes()), content.len() as u64);
             self.loaded.push(file.clone());
             piece.text.push_str(">\n");
             let (path, kind) = (piece.path.clone(), piece.kind);
@@ -272,43 +275,90 @@ impl Importer<'_> {
     }
 }
 
-/// Returns where a text mentions `@path` outside of code.
+/// Returns where a text mentions `@path` outside of code. Code is what Copilot CLI takes for it: from
+/// a line that begins with a fence to the next one of that kind, and in a line from a run of backticks
+/// to the next that is as long, or to the end of the line.
 fn mentions(text: &str) -> Vec<Range<usize>> {
-    let code = code(text);
     let mut found = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let before = text[..at].chars().next_back();
-        let is_start = before.is_none_or(|c| c.is_whitespace() || "(\"'".contains(c));
-        if !is_start || is_inside(at, &code) {
-            continue;
+    let mut fence = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let mut kinds = ["```", "~~~"].into_iter();
+        let kind = kinds.find(|kind| line.trim_start().starts_with(kind));
+        match kind {
+            Some(_) if fence.is_none() => fence = kind,
+            Some(_) if fence == kind => fence = None,
+            None if fence.is_none() => {
+                let inside = mentions_in_line(line).into_iter();
+                found.extend(inside.map(|at| start + at.start..start + at.end));
+            }
+            _ => {}
         }
-        let rest = &text[at + 1..];
-        let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`*,;".contains(c);
-        let name = &rest[..rest.find(is_end).unwrap_or(rest.len())];
-        let name = name.trim_end_matches(['.', ':', '!', '?']);
-        if !name.is_empty() {
-            found.push(at..at + 1 + name.len());
-        }
+        start += line.len();
     }
     found
 }
 
-/// Returns the code blocks and code spans of a text, sorted.
-fn code(text: &str) -> Vec<Range<usize>> {
-    let mut spans = Vec::new();
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
-        match event {
-            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => spans.push(range),
-            _ => {}
+fn mentions_in_line(line: &str) -> Vec<Range<usize>> {
+    let is_of_address = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
+    let is_end = |c: char| c.is_whitespace() || "()[]{}<>\"'`".contains(c);
+    let mut found = Vec::new();
+    // How long the run of backticks is that began the code.
+    let mut code = 0;
+    let mut at = 0;
+    while let Some(c) = line[at..].chars().next() {
+        let rest = &line[at..];
+        let before = line[..at].chars().next_back();
+        let mut length = c.len_utf8();
+        if c == '`' {
+            length = rest.len() - rest.trim_start_matches('`').len();
+            code = match code {
+                0 => length,
+                open if open == length => 0,
+                open => open,
+            };
+        } else if c == '@' && code == 0 && !before.is_some_and(is_of_address) {
+            let name = &rest[1..];
+            let name = &name[..name.find(is_end).unwrap_or(name.len())];
+            let name = name.trim_end_matches(['.', ',', ':', ';', '!', '?']);
+            if !name.is_empty() {
+                found.push(at..at + 1 + name.len());
+                length += name.len();
+            }
         }
+        at += length;
     }
-    spans
+    found
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::core::fixture::Home;
     use crate::core::log::Agent;
+
+    #[test]
+    fn a_mention_outside_of_what_is_taken_for_code_is_an_import() {
+        for (text, expected) in [
+            ("    @a\n\t@b\n<!-- @c -->\n", vec!["a", "b", "c"]),
+            (
+                "@a, (@b) \"@c\" {@d} <@e> \\@f *@g é@h",
+                vec!["a", "b", "c", "d", "e", "f", "g", "h"],
+            ),
+            ("kim@a 1@b .@c -@d +@e _@f %@g", vec![]),
+            (
+                "@a.:!? @b* @c—d @(e) @f] @g\u{a0}h",
+                vec!["a", "b*", "c—d", "f", "g"],
+            ),
+            ("`@a` `x` @b ``c ` @d`` `e @f\n@g`", vec!["b", "g"]),
+            ("``` @a\n~~~\n@b\n```\n@c\n", vec!["c"]),
+            ("````\n```\n@a\n- ```\n@b\n    ```\n@c", vec!["a", "b"]),
+        ] {
+            let found = mentions(text).into_iter();
+            let names: Vec<&str> = found.map(|at| &text[at.start + 1..at.end]).collect();
+            assert_eq!(names, expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn a_file_that_is_not_utf8_is_sent_with_marks_for_what_is_not() {

@@ -1,20 +1,24 @@
-//! Gemini CLI: `GEMINI.md` of the user and of extensions, the private memory of the project, and
-//! `GEMINI.md` of each folder from the git root down to the working directory; imports are put in
-//! where they are mentioned.
+//! Gemini CLI: `GEMINI.md` of the user, the private memory of the project, `GEMINI.md` of extensions
+//! and of each folder from the git root down to the working directory and to the directories that the
+//! settings include; imports are put in where they are mentioned, or follow their file.
 //!
-//! Verified against Gemini CLI 0.61.0. Settings that include further directories, other boundary
-//! markers or the flat import format are not considered.
+//! Verified against Gemini CLI 0.61.0.
 
 use std::collections::HashSet;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use regex::{Captures, Regex};
 use serde_json::Value;
 
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, unread};
+use super::{
+    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, trimmed, unread,
+};
 use crate::core::disk::trust::{TrustBoundary, real_path, without_dots};
+use crate::core::memory::config::expand;
 use crate::core::memory::discover::gemini;
 
 const FOLDER: &str = ".gemini";
@@ -28,50 +32,54 @@ const MOST_IMPORTED: usize = 8 << 20;
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
     let home = environment.gemini.clone();
-    let (names, chosen_by) = names(start, &home);
-    let in_folder =
-        |folder: &Path| -> Vec<PathBuf> { names.iter().map(|name| folder.join(name)).collect() };
-    let mut files: Vec<(PathBuf, PieceKind)> = Vec::new();
-    let mut add = |found: Vec<PathBuf>, kind: PieceKind| {
-        files.extend(found.into_iter().map(|file| (file, kind)));
+    let settings = Settings::read(start, &home);
+    let in_folder = |folder: &Path| -> Vec<PathBuf> {
+        let names = settings.names.iter();
+        names.map(|name| folder.join(name)).collect()
     };
-    add(in_folder(&home), PieceKind::User);
-    add(extensions(start, &home), PieceKind::Extension);
-    if let Some(folder) = memory_folder(start, &home) {
+    // One file under two names is loaded once.
+    let mut seen = HashSet::new();
+    let mut found = |mut files: Vec<PathBuf>| -> Vec<PathBuf> {
+        files.retain(|file| file.is_file() && seen.insert(identity(file)));
+        files
+    };
+    let user = found(in_folder(&home));
+    let extensions = found(extensions(start, &home));
+    let (roots, mut refused) = settings.roots(start);
+    let folders = roots.iter().flat_map(|root| settings.folders_down(root));
+    let folders = folders.filter(|folder| **folder != *home);
+    let mut project = found(folders.flat_map(in_folder).collect());
+    project.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
+    let memory = memory_folder(start, &home).map(|folder| {
         let index = folder.join("MEMORY.md");
-        let found = if index.is_file() {
+        let has_index = index.is_file();
+        found(if has_index {
             vec![index]
         } else {
             in_folder(&folder)
-        };
-        add(found, PieceKind::Memory);
-    }
-    let mut project: Vec<PathBuf> = start
-        .folders_down()
-        .into_iter()
-        .filter(|folder| **folder != *home)
-        .flat_map(in_folder)
-        .collect();
-    project.sort();
-    add(project, PieceKind::Project);
-    let mut seen = HashSet::new();
+        })
+    });
     let mut pieces = Vec::new();
-    for (file, kind) in files {
-        // One file under two names is loaded once.
-        if !file.is_file() || !seen.insert(identity(&file)) {
-            continue;
-        }
-        match refused(start, &file, kind, chosen_by) {
-            Some(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
-            None => pieces.extend(instructions(start, &file, kind)),
+    for (files, kind) in [
+        (user, PieceKind::User),
+        (memory.unwrap_or_default(), PieceKind::Memory),
+        (extensions, PieceKind::Extension),
+        (project, PieceKind::Project),
+    ] {
+        for file in files {
+            match refusal(start, &file, kind, settings.chosen_by) {
+                Some(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
+                None => pieces.extend(instructions(start, &file, kind, &settings)),
+            }
         }
     }
+    pieces.append(&mut refused);
     pieces
 }
 
 /// Why a file of the user's is not shown under a name that somebody else chose. An extension may
 /// name its own files. A project may name texts in Gemini's directory, which also has the login.
-fn refused(start: &Start<'_>, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
+fn refusal(start: &Start<'_>, file: &Path, kind: PieceKind, chosen_by: Source) -> Option<String> {
     let home = &start.environment.gemini;
     if kind == PieceKind::Extension {
         let extensions = home.join("extensions");
@@ -101,41 +109,138 @@ fn identity(file: &Path) -> (PathBuf, u64, u64) {
     (real_path(file), 0, 0)
 }
 
-/// Returns the names of instruction files that the settings give, and whose settings they are.
-fn names(start: &Start<'_>, home: &Path) -> (Vec<String>, Source) {
-    let settings = [
-        (
-            start.cwd().join(FOLDER).join("settings.json"),
-            Source::Project,
-        ),
-        (home.join("settings.json"), Source::Own),
-    ];
-    let given = settings.iter().find_map(|(file, source)| {
-        let Found::Content(bytes) = start.read(file, *source) else {
-            return None;
+/// What the settings say: the project's count before the user's.
+struct Settings {
+    /// The names of instruction files, and whose settings they are.
+    names: Vec<String>,
+    chosen_by: Source,
+    /// The names that mark the root of a project.
+    markers: Vec<String>,
+    /// Directories whose files are loaded, too, and whose settings name them.
+    included: Vec<(PathBuf, Source)>,
+    /// Whether imports follow their file.
+    is_flat: bool,
+}
+
+impl Settings {
+    fn read(start: &Start<'_>, home: &Path) -> Self {
+        let project = start.cwd().join(FOLDER).join("settings.json");
+        let files = [
+            (project, Source::Project),
+            (home.join("settings.json"), Source::Own),
+        ];
+        let read = |(file, source): (PathBuf, Source)| {
+            let Found::Content(bytes) = start.read(&file, source) else {
+                return None;
+            };
+            // Gemini CLI takes comments out and reads the rest as JSON.
+            let options = ParseOptions {
+                allow_trailing_commas: false,
+                ..ParseOptions::default()
+            };
+            let settings: Value = parse_to_serde_value(&decoded(&bytes), &options).ok()?;
+            Some((settings["context"].clone(), source))
         };
-        // Gemini CLI takes comments out and reads the rest as JSON.
-        let options = ParseOptions {
-            allow_trailing_commas: false,
-            ..ParseOptions::default()
+        let contexts: Vec<(Value, Source)> = files.into_iter().filter_map(read).collect();
+        let list = |key: &str| {
+            let mut given = contexts.iter();
+            given.find_map(|(context, source)| {
+                let texts = strings(&context[key])?.into_iter();
+                let texts = texts.map(|text| with_variables(&text, start));
+                Some((texts.collect::<Vec<String>>(), *source))
+            })
         };
-        let settings: Value = parse_to_serde_value(&decoded(&bytes), &options).ok()?;
-        Some((strings(&settings["context"]["fileName"])?, *source))
-    });
-    let (mut names, source) = given.unwrap_or((Vec::new(), Source::Own));
-    for name in &mut names {
-        // A name may be that of a variable.
-        let variable = name
-            .strip_prefix('$')
-            .map(|name| name.trim_matches(['{', '}']));
-        if let Some(value) = variable.and_then(|variable| start.variable(variable)) {
-            *name = value.to_owned();
+        let (names, chosen_by) = list("fileName").unwrap_or((Vec::new(), Source::Own));
+        let trimmed = names.iter().map(|name| name.trim().to_owned());
+        let mut names: Vec<String> = trimmed.filter(|name| !name.is_empty()).collect();
+        if !names.iter().any(|name| name == "GEMINI.md") {
+            names.push("GEMINI.md".to_owned());
+        }
+        let mut included = Vec::new();
+        for (context, source) in contexts.iter().rev() {
+            for text in strings(&context["includeDirectories"]).unwrap_or_default() {
+                let folder = with_variables(&text, start);
+                let folder = expand(&folder, &start.environment.home, start.cwd());
+                included.push((without_dots(&folder), *source));
+            }
+        }
+        let mut formats = contexts.iter();
+        let format = formats.find_map(|(context, _)| context["importFormat"].as_str());
+        Self {
+            names,
+            chosen_by,
+            markers: list("memoryBoundaryMarkers").map_or(vec![".git".to_owned()], |(all, _)| all),
+            included,
+            is_flat: format == Some("flat"),
         }
     }
-    if !names.iter().any(|name| name == "GEMINI.md") {
-        names.push("GEMINI.md".to_owned());
+
+    /// Returns the directories from which files are looked for upwards, and those that are not read.
+    fn roots(&self, start: &Start<'_>) -> (Vec<PathBuf>, Vec<Piece>) {
+        let (mut roots, mut refused) = (vec![start.cwd().to_owned()], Vec::new());
+        for (folder, source) in &self.included {
+            if !folder.is_dir() {
+                continue;
+            }
+            match start.check_named(start.cwd(), folder, *source) {
+                Ok(()) => roots.push(real_path(folder)),
+                Err(refusal) => {
+                    let why = unread(&refusal);
+                    refused.push(Piece::unsent(folder, PieceKind::Project, 0, why));
+                }
+            }
+        }
+        (roots, refused)
     }
-    (names, source)
+
+    /// Returns the nearest folder with a marker.
+    fn marked<'f>(&self, folder: &'f Path) -> Option<&'f Path> {
+        let markers = self.markers.iter();
+        let markers: Vec<&String> = markers
+            .filter(|marker| !marker.starts_with('/') && !marker.contains(".."))
+            .collect();
+        let is_marked = |above: &&Path| markers.iter().any(|marker| above.join(marker).exists());
+        folder.ancestors().find(is_marked)
+    }
+
+    /// Returns the folders from the marked one down to this one; that alone if none is marked.
+    fn folders_down<'f>(&self, folder: &'f Path) -> Vec<&'f Path> {
+        let top = self.marked(folder).unwrap_or(folder);
+        let above = folder
+            .ancestors()
+            .take_while(|above| above.starts_with(top));
+        let mut folders: Vec<&Path> = above.collect();
+        folders.reverse();
+        folders
+    }
+
+    /// Returns whose content leads to a file.
+    fn source_of(&self, file: &Path, kind: PieceKind, start: &Start<'_>) -> Source {
+        let is_own = |(folder, source): &(PathBuf, Source)| {
+            *source == Source::Own && file.starts_with(real_path(folder))
+        };
+        let folder = file.parent().unwrap_or(file);
+        match kind {
+            PieceKind::Project if !self.included.iter().any(is_own) => start.source_in(folder),
+            _ => Source::Own,
+        }
+    }
+}
+
+/// Puts in the values of variables: `$NAME`, `${NAME}` and `${NAME:-default}`.
+fn with_variables(text: &str, start: &Start<'_>) -> String {
+    static VARIABLE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\$(?:(\w+)|\{([^}]+?)(?::-([^}]*))?\})").ok());
+    let Some(variable) = VARIABLE.as_ref() else {
+        return text.to_owned();
+    };
+    let value = |found: &Captures<'_>| {
+        let name = found.get(1).or_else(|| found.get(2));
+        let value = name.and_then(|name| start.variable(name.as_str()));
+        let default = || found.get(3).map(|default| default.as_str());
+        value.or_else(default).unwrap_or(&found[0]).to_owned()
+    };
+    variable.replace_all(text, value).into_owned()
 }
 
 /// Returns a string, or the strings of a list.
@@ -148,7 +253,7 @@ fn strings(value: &Value) -> Option<Vec<String>> {
         }
         _ => return None,
     };
-    (!strings.is_empty()).then_some(strings)
+    Some(strings)
 }
 
 /// Returns the instruction files of extensions, sorted by path.
@@ -188,11 +293,13 @@ struct Segment {
 }
 
 /// Returns the pieces of a file and of its imports.
-fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
-    let source = match kind {
-        PieceKind::Project => Source::Project,
-        _ => Source::Own,
-    };
+fn instructions(
+    start: &Start<'_>,
+    file: &Path,
+    kind: PieceKind,
+    settings: &Settings,
+) -> Vec<Piece> {
+    let source = settings.source_of(file, kind, start);
     let bytes = match start.read(file, source) {
         Found::Missing => return Vec::new(),
         Found::Unread(why) => return vec![Piece::unsent(file, kind, 0, why)],
@@ -202,7 +309,7 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
     let mut reader = Importer {
         start,
         source,
-        border: TrustBoundary::of_project(start.git_root(folder).unwrap_or(folder), []),
+        border: TrustBoundary::of_project(settings.marked(folder).unwrap_or(folder), []),
         segments: Vec::new(),
         imported: 0,
         count: 0,
@@ -215,7 +322,12 @@ fn instructions(start: &Start<'_>, file: &Path, kind: PieceKind) -> Vec<Piece> {
         text: String::new(),
     };
     // Decoding keeps a byte order mark; trimming removes it.
-    reader.read(first, &String::from_utf8_lossy(&bytes), &mut Vec::new());
+    let text = String::from_utf8_lossy(&bytes);
+    if settings.is_flat {
+        reader.read_flat(first, folder, &text, &mut HashSet::new());
+    } else {
+        reader.read(first, &text, &mut Vec::new());
+    }
     let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
     let mut segments = reader.segments;
     if let Some(first) = segments.first_mut() {
@@ -297,6 +409,42 @@ impl Importer<'_> {
         }
         segment.text.push_str(&text[copied..]);
         self.segments.push(segment);
+    }
+
+    /// Adds the text of a file, then those of its imports from the last to the first, each once. The
+    /// first file is called by the name of its folder.
+    fn read_flat(
+        &mut self,
+        mut segment: Segment,
+        name: &Path,
+        text: &str,
+        known: &mut HashSet<PathBuf>,
+    ) {
+        if !known.insert(name.to_owned()) {
+            return;
+        }
+        let gap = if self.segments.is_empty() { "" } else { "\n\n" };
+        let (shown, said) = (name.display(), trimmed(text));
+        segment.text = format!("{gap}--- File: {shown} ---\n{said}\n--- End of File: {shown} ---");
+        let folder = segment.path.parent().unwrap_or(&segment.path).to_owned();
+        self.segments.push(segment);
+        let code = code_spans(text);
+        for mention in mentions(text).into_iter().rev() {
+            let name = &text[mention.start + 1..mention.end];
+            let file = without_dots(&folder.join(name));
+            if is_inside(mention.start, &code) || known.contains(&file) {
+                continue;
+            }
+            if let Ok(bytes) = self.import(name, &file, &[]) {
+                let import = Segment {
+                    path: file.clone(),
+                    kind: PieceKind::Import,
+                    bytes: bytes.len() as u64,
+                    text: String::new(),
+                };
+                self.read_flat(import, &file, &String::from_utf8_lossy(&bytes), known);
+            }
+        }
     }
 
     /// Reads an import, or returns the comment that Gemini CLI puts in instead.

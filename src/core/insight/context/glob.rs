@@ -1,9 +1,10 @@
 //! File name patterns: `*`, `**`, `?` and `{a,b}`.
 
+use std::collections::VecDeque;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
-use walkdir::WalkDir;
 
 /// The most entries of a directory tree that one pattern is compared with.
 pub(super) const MOST_ENTRIES: usize = 100_000;
@@ -47,8 +48,8 @@ fn is_plain(part: &str) -> bool {
     !part.contains(['*', '?', '{', '['])
 }
 
-/// Returns the files below a folder that match a pattern relative to it, in the reverse order of the
-/// directory, as OpenCode loads them.
+/// Returns the files below a folder that match a pattern relative to it, as OpenCode loads them: those
+/// of a directory in its reverse order, then those of the directories in it.
 pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if is_plain(pattern) {
@@ -66,19 +67,28 @@ pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     } else {
         parts.len() - start
     };
-    let walk = WalkDir::new(&base).max_depth(deepest);
     let matches = |path: &Path| {
         let inside = path.strip_prefix(folder).ok().and_then(Path::to_str);
         inside.is_some_and(|inside| expression.is_match(inside)) && path.is_file()
     };
-    let mut found: Vec<PathBuf> = walk
-        .into_iter()
-        .take(MOST_ENTRIES)
-        .flatten()
-        .map(walkdir::DirEntry::into_path)
-        .filter(|path| matches(path))
-        .collect();
-    found.reverse();
+    let (mut found, mut left) = (Vec::new(), MOST_ENTRIES);
+    let mut folders = VecDeque::from([(base, 1)]);
+    while let Some((folder, depth)) = folders.pop_front() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut entries: Vec<fs::DirEntry> = entries.take(left).collect();
+        left -= entries.len();
+        entries.reverse();
+        for entry in entries {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < deepest {
+                    folders.push_back((path, depth + 1));
+                }
+            } else if matches(&path) {
+                found.push(path);
+            }
+        }
+    }
     found
 }
 
@@ -125,6 +135,9 @@ mod tests {
             found("docs/**/*.md"),
             ["docs/a.md", "docs/b.md", "docs/x/c.md"]
         );
+        // What is farther down comes last.
+        let last = files(&root, "docs/**/*.md").pop();
+        assert_eq!(last, Some(root.join("docs/x/c.md")));
         assert_eq!(found("./docs/a.txt"), ["docs/a.txt"]);
         assert!(found("nothing/*").is_empty());
     }

@@ -16,26 +16,34 @@ pub fn first_store(
     layout: Layout,
 ) -> Result<Option<FoundStore>> {
     let project = Project::of(&environment.cwd);
-    let (name, root) = match layout {
-        Layout::Index if settings.discover_project => (".memory", project.root().join(".memory")),
+    let below = |folder: &str| project.root().join(folder);
+    let places = match layout {
+        Layout::Index if settings.discover_project => vec![
+            (".memory", below(".memory")),
+            ("claude-memory", below(".claude/memory")),
+        ],
         Layout::Facts if settings.discover_project => {
-            ("data-memory", project.root().join("data/memory"))
+            vec![("data-memory", below("data/memory"))]
         }
-        Layout::Coder if settings.discover_home => ("lessons", lessons_root(environment, settings)),
-        _ => return Ok(None),
+        Layout::Coder if settings.discover_home => {
+            vec![("lessons", lessons_root(environment, settings))]
+        }
+        _ => Vec::new(),
     };
     let border = project.border(environment, settings);
-    border.check(&root)?;
-    let store = Store::open(name, &root, Some(layout))?;
-    let is_other = |known: &Layout| *known != layout;
-    if Layout::detect(store.root()).iter().any(is_other) {
-        // The directory has another layout; the user must decide which store it is.
-        return Ok(None);
+    for (name, root) in places {
+        border.check(&root)?;
+        let store = Store::open(name, &root, Some(layout))?;
+        let is_other = |known: &Layout| *known != layout;
+        // A directory of another layout stays what it is.
+        if !Layout::detect(store.root()).iter().any(is_other) {
+            return Ok(Some(FoundStore {
+                store,
+                why: "not there yet; the first memory makes it".to_owned(),
+            }));
+        }
     }
-    Ok(Some(FoundStore {
-        store,
-        why: "not there yet; the first memory makes it".to_owned(),
-    }))
+    Ok(None)
 }
 
 /// Whether a memory of this layout would be the first of its kind beside `stores`. There are

@@ -1,10 +1,13 @@
 //! The text of an instruction file as Claude Code sends it, and the files that it imports.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
+
+use super::super::trimmed;
 
 /// The text that is sent, and the names of imports in their order.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,8 +18,11 @@ pub(super) struct Read {
 
 const COMMENT: &str = "<!--";
 
+/// How many lines of a heading are looked at.
+const MOST_LINES: usize = 100;
+
 static MENTION: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?:^|\s)@((?:[^\s\\]|\\ )+)").ok());
+    LazyLock::new(|| Regex::new(r"(?:^|[\s\u{feff}])@((?:[^\s\\]|\\ )+)").ok());
 
 static COMMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?s)<!--.*?-->").ok());
 
@@ -36,6 +42,8 @@ pub(super) fn read(body: &str) -> Read {
     // A run of text without code in it; its start counts as the start of a line.
     let mut run = String::new();
     let (mut depth, mut is_code) = (0_usize, false);
+    // Where the last paragraph that is in nothing else begins.
+    let mut paragraph = None;
     for (event, range) in Parser::new_ext(&plain, Options::empty()).into_offset_iter() {
         match event {
             Event::Text(text) if !is_code => {
@@ -59,12 +67,13 @@ pub(super) fn read(body: &str) -> Read {
                     );
                     run.push_str(&rest);
                     imports.take(&mut run);
-                    if depth == 0 {
+                    let start = paragraph.unwrap_or(range.start);
+                    if depth == 0 && !is_in_heading(&plain[start..], &range, start) {
                         // The blank lines after the block belong to it.
                         let after = &plain[range.end..];
                         let blank = after.len() - after.trim_start_matches('\n').len();
                         kept.push_str(&plain[copied..range.start]);
-                        if !rest.trim().is_empty() {
+                        if !trimmed(&rest).is_empty() {
                             kept.push_str(&rest);
                             kept.push_str(&after[..blank]);
                         }
@@ -74,6 +83,9 @@ pub(super) fn read(body: &str) -> Read {
                 depth += 1;
             }
             Event::Start(tag) => {
+                if depth == 0 {
+                    paragraph = (tag == Tag::Paragraph).then_some(range.start);
+                }
                 is_code |= matches!(tag, Tag::CodeBlock(_));
                 depth += 1;
             }
@@ -95,6 +107,34 @@ pub(super) fn read(body: &str) -> Read {
         },
         imports: imports.names,
     }
+}
+
+/// Whether a comment is a part of an underlined heading for Claude Code, which keeps it then: it
+/// follows a line of the text, and the underline follows it without a blank line or another block.
+fn is_in_heading(text: &str, comment: &Range<usize>, start: usize) -> bool {
+    static OTHER: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^(\s*$| {0,3}([*+-] |\d{1,9}[.)] |\t|```|~~~|>|#{1,6}(\s|$)|<[^>]+>$)|    )")
+            .ok()
+    });
+    let is_underline = |line: &str| {
+        let bare = line.trim_end_matches(' ');
+        let marks = bare.trim_start_matches(' ');
+        let is_of = |mark| !marks.is_empty() && marks.trim_start_matches(mark).is_empty();
+        bare.len() - marks.len() < 4 && (is_of('-') || is_of('='))
+    };
+    let mut at = start;
+    for line in text.split_inclusive('\n').take(MOST_LINES) {
+        let bare = line.trim_end_matches('\n');
+        if at >= comment.end && is_underline(bare) {
+            return true;
+        }
+        let is_other = OTHER.as_ref().is_none_or(|other| other.is_match(bare));
+        if is_other && at > start || comment.start == start {
+            return false;
+        }
+        at += line.len();
+    }
+    false
 }
 
 /// The names of imports, each once.
@@ -167,6 +207,11 @@ mod tests {
             ("```\n<!-- a -->\n```\n", "```\n<!-- a -->\n```\n"),
             ("- x\n  <!-- a -->\n", "- x\n  <!-- a -->\n"),
             ("<!-- never closed\n", "<!-- never closed\n"),
+            ("a\n<!--\nb\n-->\n---\nc\n", "a\n<!--\nb\n-->\n---\nc\n"),
+            ("a\n<!--\nb\n-->\nc\n===\n", "a\n<!--\nb\n-->\nc\n===\n"),
+            ("a\n<!-- b -->\n---\n", "a\n---\n"),
+            ("a\n\n<!--\nb\n-->\n---\n", "a\n\n---\n"),
+            ("a\n<!--\nb\n-->\n- c\n---\n", "a\n- c\n---\n"),
             ("a\r\n<!-- b -->\r\nc\r\n", "a\nc\n"),
             ("a\r\n@b\r\n", "a\r\n@b\r\n"),
         ] {

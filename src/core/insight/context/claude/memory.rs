@@ -35,10 +35,9 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
             let whole = trimmed(&text);
             let (text, cut) = truncated(whole);
             let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
-            let mut text = trimmed(&plain(text)).to_owned();
-            if cut.is_some() {
-                text.push_str(&warning(whole));
-            }
+            let warning = cut.as_ref().map(|_| warning(whole, text));
+            let text = plain(&format!("{text}{}", warning.unwrap_or_default()));
+            let text = trimmed(&text).to_owned();
             let size = bytes.len() as u64;
             (!text.is_empty()).then(|| Piece {
                 cut,
@@ -50,9 +49,24 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
     }
 }
 
-/// Returns what Claude Code says after an index that it has cut.
-fn warning(whole: &str) -> String {
+/// Returns what Claude Code says after an index of which it has kept the start.
+fn warning(whole: &str, kept: &str) -> String {
     let (lines, units) = (whole.split('\n').count(), whole.encode_utf16().count());
+    let loaded = match whole[kept.len()..].strip_prefix('\n') {
+        None => {
+            let kept = kept.encode_utf16().count();
+            format!("everything after the first {kept} characters of line 1 was cut off")
+        }
+        Some(rest) => {
+            let (kept, left) = (kept.split('\n').count(), rest.split('\n').count());
+            let next = match rest.lines().next().map(trimmed).unwrap_or_default() {
+                "" => String::new(),
+                line => format!(" (\"{}\")", start_of(line)),
+            };
+            let first = kept + 1;
+            format!("{left} of {lines} lines were cut off, starting at line {first}{next}")
+        }
+    };
     let size = kilobytes(units);
     let what = match (lines > BUDGET_LINES, units > MOST_UNITS) {
         (true, false) => format!("{lines} lines (limit: {BUDGET_LINES})"),
@@ -63,8 +77,28 @@ fn warning(whole: &str) -> String {
         (true, true) => format!("{lines} lines and {size}"),
     };
     format!(
-        "\n\n> WARNING: {INDEX} is {what}. Only part of it was loaded. Keep index entries to one line under ~200 chars; move detail into topic files."
+        "\n\n> WARNING: {INDEX} is {what}. Only part of it was loaded: {loaded}. Keep index entries to one line under ~200 chars; move detail into topic files."
     )
+}
+
+/// A line, or its first words and `…`.
+fn start_of(line: &str) -> String {
+    const MOST: usize = 80;
+    let units: Vec<u16> = line.encode_utf16().collect();
+    if units.len() <= MOST {
+        return line.to_owned();
+    }
+    let mut end = MOST - 1;
+    // A character of two units stays whole.
+    if (0xd800..0xdc00).contains(&units[end - 1]) {
+        end -= 1;
+    }
+    let start = String::from_utf16_lossy(&units[..end]);
+    let words = start
+        .rfind(char::is_whitespace)
+        .map(|at| start[..at].trim_end());
+    let is_long = |words: &&str| words.encode_utf16().count() > MOST / 2;
+    format!("{}…", words.filter(is_long).unwrap_or(start.trim_end()))
 }
 
 /// A size as Claude Code writes it, such as `24.4KB`.
@@ -219,19 +253,24 @@ mod tests {
     #[test]
     fn the_warning_after_a_cut_says_what_is_too_long() {
         let lines = |count: usize, line: &str| vec![line; count].join("\n");
+        let long = format!("{} {}", "y".repeat(60), "z".repeat(139));
         for (whole, what) in [
-            (lines(259, "x"), "259 lines (limit: 200)"),
+            (
+                lines(259, "x"),
+                "259 lines (limit: 200). Only part of it was loaded: 59 of 259 lines were cut off, starting at line 201 (\"x\").".to_owned(),
+            ),
             (
                 "z".repeat(30_000),
-                "29.3KB (limit: 24.4KB) — index entries are too long",
+                "29.3KB (limit: 24.4KB) — index entries are too long. Only part of it was loaded: everything after the first 25000 characters of line 1 was cut off.".to_owned(),
             ),
-            (lines(300, &"y".repeat(200)), "300 lines and 58.9KB"),
+            (
+                lines(300, &long),
+                format!("300 lines and 58.9KB. Only part of it was loaded: 176 of 300 lines were cut off, starting at line 125 (\"{}…\").", "y".repeat(60)),
+            ),
         ] {
-            let said = warning(&whole);
-            assert!(
-                said.starts_with(&format!("\n\n> WARNING: MEMORY.md is {what}. Only part")),
-                "{said}"
-            );
+            let said = warning(&whole, truncated(&whole).0);
+            let expected = format!("\n\n> WARNING: MEMORY.md is {what} Keep index");
+            assert!(said.starts_with(&expected), "{said}");
         }
     }
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What a real client does on a terminal when tome, with which it was set up, is missing, broken or frozen: the same as without it.
+
+Run: python3 tests/clients/fail_open.py TOME [CLIENT…]
+The clients are found as by context.py. Each runs in a terminal of its own, gets one prompt, and must show the stand-in's
+answer, with tome in no state later than LIMIT seconds after it without tome.
+"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import context
+
+PROMPT, ANSWER = "tell me of the crossing", "Quagga at the crossing"
+PATIENCE = 240
+LIMIT = 90
+
+# Who does what before the first prompt, so that no question of the client's is in the way.
+
+def claude(place, client):
+    key = client.env(type("U", (), {"url": ""}), place)["ANTHROPIC_API_KEY"]
+    state = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []},
+             "projects": {str(place.cwd): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}
+    known = place.home / ".claude.json"
+    told = json.loads(known.read_text()) if known.exists() else {}
+    known.write_text(json.dumps(dict(told, **state)))
+    return []
+
+
+def codex(place, client):
+    with open(place.home / ".codex/config.toml", "a") as config:
+        config.write("\n[projects.%s]\ntrust_level = \"trusted\"\n" % json.dumps(str(place.cwd)))
+    return ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
+
+
+READY = {"claude-code": claude, "codex": codex}
+STATES = ["without", "missing", "exit 3", "crash", "printing", "frozen"]
+BROKEN = {"exit 3": "exit 3", "crash": "kill -SEGV $$", "printing": "echo '{\"decision\": \"block\"} nonsense'; echo nonsense >&2", "frozen": "sleep 900"}
+
+
+def arguments(client, recorder):
+    """The arguments of a session on a terminal: those of one prompt, without the prompt and what is for it alone."""
+    alone = {"-p", "exec", "run", "say ok", "--skip-git-repo-check", "--format", "json", "--dangerously-bypass-hook-trust",
+             "--dangerously-bypass-approvals-and-sandbox"}
+    return [word for word in client.args(recorder) if word not in alone]
+
+
+def shown(client, place, more, path):
+    """How long it took until the answer was shown, and the screen at the end."""
+    recorder = client.recorder(ANSWER)
+    recorder.server.handle_error = lambda *_: None
+    env = dict({"HOME": str(place.home), "PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"}, **client.env(recorder, place))
+    name = "fail-open-%d" % os.getpid()
+
+    def tmux(*words):
+        return subprocess.run(["tmux", "-L", name, *words], capture_output=True, text=True).stdout
+
+    command = [client.path, *arguments(client, recorder), *more]
+    words = ["env"] + ["%s=%s" % pair for pair in env.items()] + command
+    began = time.monotonic()
+    tmux("new-session", "-d", "-x", "120", "-y", "40", "-c", str(place.cwd), shlex.join(words))
+    try:
+        screen, quiet, typed = "", time.monotonic(), 0
+        while time.monotonic() - began < PATIENCE:
+            now = tmux("capture-pane", "-p")
+            if now != screen:
+                screen, quiet = now, time.monotonic()
+            if ANSWER in re.sub(r"\s+", " ", screen):
+                return time.monotonic() - began, screen
+            # What is typed while a client still starts can be lost.
+            is_lost = time.monotonic() - typed > 25 and PROMPT not in screen
+            if is_lost and screen.strip() and time.monotonic() - quiet > 5:
+                tmux("send-keys", "-l", PROMPT)
+                time.sleep(1)
+                tmux("send-keys", "Enter")
+                typed = time.monotonic()
+            time.sleep(.3)
+        return None, screen
+    finally:
+        tmux("kill-server")
+        recorder.close()
+
+
+def run(client, state):
+    # Some clients refuse a home in /tmp.
+    root = pathlib.Path.home() / ".cache/tome-layouts"
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, ignore_cleanup_errors=True) as folder:
+        place = context.Place(folder)
+        place.git("init", "-q")
+        program = place.home / "bin/tome"
+        program.parent.mkdir()
+        # Set-up of Claude Code calls its program.
+        path = "%s:%s:%s" % (program.parent, pathlib.Path(client.path).parent, os.environ["PATH"])
+        (place.home / ".codex").mkdir()
+        if state != "without":
+            shutil.copy(context.TOME, program)
+            tome, context.TOME, place.variables = context.TOME, program, {"PATH": path}
+            place.tome("setup", client.name, "--yes")
+            context.TOME = tome
+            program.unlink()
+            if state in BROKEN:
+                program.write_text("#!/bin/sh\n%s\n" % BROKEN[state])
+                program.chmod(0o755)
+        more = READY.get(client.name, lambda *_: [])(place, client)
+        return shown(client, place, more, path)
+
+
+def main():
+    wanted, failed = sys.argv[2:], 0
+    for kind in context.CLIENTS:
+        client = kind()
+        if (wanted and client.name not in wanted) or not client.path:
+            print("not run: %s" % client.name)
+            continue
+        plain = None
+        for state in STATES:
+            took, screen = run(client, state)
+            plain = took if state == "without" else plain
+            is_late = took is None or plain is None or took - plain > LIMIT
+            failed += is_late
+            print("%s, tome %s: %s" % (client.name, state, "%.1f s" % took if took else "no answer:\n" + screen.strip()), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
