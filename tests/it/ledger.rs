@@ -251,7 +251,7 @@ fn find_goes_by_the_day_of_the_commit_where_a_header_tells_none() {
     fs::write(&file, "Use tabs for indentation.\n").expect("writes");
     lacks(&home.run(&early).out, ["CLAUDE.md"]);
     commit(&home, "2026-02-01");
-    has(&home.ok(&early), ["CLAUDE.md"]);
+    has(home.ok(&early), ["CLAUDE.md"]);
     fs::write(&file, "Use tabs for indentation, always.\n").expect("writes");
     lacks(&home.run(&early).out, ["CLAUDE.md"]);
 }

@@ -881,9 +881,9 @@ fn the_command_tells_what_it_does() {
     );
     let doctor = home.run(&["doctor"]).out;
     has(&doctor, ["(branch main) as one, last"]);
-    has(&home.ok(&["stores"]), [", synced"]);
+    has(home.ok(&["stores"]), [", synced"]);
     home.ok(&["sync", "--drop", ".memory"]);
-    lacks(&home.ok(&["stores"]), ["synced"]);
+    lacks(home.ok(&["stores"]), ["synced"]);
     home.ok(&["sync", "--stop"]);
     assert_eq!(home.run(&["sync"]).code, 1);
     // A folder that is not there becomes a repository.

@@ -53,6 +53,8 @@ pub(crate) struct QueuePane {
     words: HashMap<String, String>,
     /// How many memories were there before tome.
     here_before: usize,
+    /// The id of the conflict that the person was told of: it is accepted if that is asked for again.
+    warned_of: String,
     /// The files of the last change, to which the cursor goes if they wait again.
     changed: Vec<(StoreId, String)>,
 }

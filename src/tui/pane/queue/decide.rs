@@ -67,12 +67,16 @@ impl QueuePane {
             let merge = MergeDialog::of_conflict(store.clone(), item.clone(), Arc::clone(texts));
             return push(merge);
         }
-        if conflict.is_some() && self.focus == Focus::Tree {
+        if let Some(Entry { item, .. }) = conflict
+            && self.warned_of != item.id
+        {
+            let (id, what) = (item.id.clone(), item.what());
+            self.warned_of = id;
             self.focus = Focus::Preview;
             let key = |action| cx.keymap.key(KeyContext::Queue, action).unwrap_or_default();
             let (accept, revert) = (key(Action::Accept), key(Action::Revert));
             return say(format!(
-                "Both sides changed it: {accept} takes what was sent, {revert} keeps yours"
+                "{what}: {accept} takes what was sent, {revert} keeps yours"
             ));
         }
         if self.list.marked().is_empty() {
