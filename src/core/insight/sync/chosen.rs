@@ -21,6 +21,20 @@ pub(super) struct SharedHere {
     pub(super) project: Option<String>,
 }
 
+impl SharedHere {
+    /// Gives it this layout, if it has no memory yet.
+    pub(super) fn begin_as(&mut self, layout: Layout) {
+        let (name, root) = (self.store.name(), self.store.root());
+        let has_none = self.store.list().is_ok_and(|all| all.is_empty());
+        if has_none
+            && Layout::detect(root).is_empty()
+            && let Ok(store) = Store::open(name, root.path(), Some(layout))
+        {
+            self.store = store;
+        }
+    }
+}
+
 impl Sync<'_> {
     /// The stores that are found on this machine.
     pub(super) fn discovered(&self) -> Vec<Store> {

@@ -68,14 +68,11 @@ impl Ready {
 
 /// A store that has no file here yet is of the layout that its files at the remote have.
 fn with_layout_of(there: &SharedTree, mut ready: Ready) -> Ready {
-    let store = &ready.here.store;
     let shared = there.stores.get(&ready.key.key);
     let mut files = shared.into_iter().flat_map(|shared| shared.files.keys());
     let layout = files.find_map(|path| Layout::of_first_file(path));
-    if Layout::detect(store.root()).is_empty()
-        && let Ok(store) = Store::open(store.name(), store.root().path(), layout)
-    {
-        ready.here.store = store;
+    if let Some(layout) = layout {
+        ready.here.begin_as(layout);
     }
     ready
 }
