@@ -134,6 +134,35 @@ fn a_rejected_line_of_the_index_goes_back_and_deletes_nothing() {
 }
 
 #[test]
+fn a_conflict_of_two_indexes_is_about_the_lines_that_both_have() {
+    let (_remote, one, two) = machines(Review);
+    let line = |name: &str, hook: &str| format!("- [{name}]({name}.md) - {hook}\n");
+    one.write("a.md", "same\n");
+    one.write(
+        "MEMORY.md",
+        &format!("# Memory\n\n{}", line("a", "hook of one")),
+    );
+    two.write("a.md", "same\n");
+    two.write("own.md", "mine\n");
+    let lines = line("a", "hook of two") + &line("own", "mine");
+    two.write("MEMORY.md", &format!("# Memory\n\n{lines}"));
+    one.sync();
+    two.sync();
+    let items = two.items();
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert!(items[0].is_conflict());
+    two.accept_ids(items[0].ids());
+    let index = two.read("MEMORY.md");
+    has(&index, ["hook of one", "- [own](own.md) - mine\n"]);
+    two.sync();
+    one.sync();
+    has(
+        one.read("MEMORY.md"),
+        ["hook of one", "- [own](own.md) - mine\n"],
+    );
+}
+
+#[test]
 fn a_rejection_stays_while_its_delete_is_held_back() {
     let (remote, one, two) = machines(Review);
     for name in ["a.md", "b.md"] {

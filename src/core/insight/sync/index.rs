@@ -227,6 +227,11 @@ impl StoreSides<'_> {
                 } else {
                     Motion::Offered
                 });
+                // Lines of memories that only this machine has are no part of a conflict.
+                let ours = hand_written.as_deref().filter(|_| made.is_none());
+                let both = ours.and_then(|ours| {
+                    hand_written::merged_with_theirs(agreed.as_deref(), ours, &theirs)
+                });
                 // A generated index is replaced as a whole.
                 let base = hand_written
                     .as_ref()
@@ -235,7 +240,7 @@ impl StoreSides<'_> {
                 step.offer = Some(Incoming {
                     path: INDEX.to_owned(),
                     base: base.as_deref().map(keep).transpose()?,
-                    theirs: Some(keep(&theirs)?),
+                    theirs: Some(keep(both.as_ref().unwrap_or(&theirs))?),
                     index: None,
                     remote: (!is_gone_there).then(|| Revision::of(theirs.as_bytes())),
                     blob: None,

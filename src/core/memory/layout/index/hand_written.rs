@@ -156,6 +156,21 @@ fn keyed(text: &str) -> (Vec<Key<'_>>, HashMap<String, &str>) {
 /// Merges two edits of a hand-written index. Lines that both added are all kept; `None` if both
 /// changed the same words.
 pub fn merged(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
+    merge(base, ours, theirs, |_| None)
+}
+
+/// As [`merged`], but of a memory's line that both changed, theirs is taken.
+pub fn merged_with_theirs(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
+    merge(base, ours, theirs, Some)
+}
+
+/// Merges two edits of a hand-written index; `on_both` is given their line if both changed one.
+fn merge<'a>(
+    base: Option<&'a str>,
+    ours: &'a str,
+    theirs: &'a str,
+    on_both: fn(&'a str) -> Option<&'a str>,
+) -> Option<String> {
     let (our_keys, our_words) = keyed(ours);
     let (their_keys, their_words) = keyed(theirs);
     let (base_keys, base_words) = keyed(base.unwrap_or_default());
@@ -170,7 +185,7 @@ pub fn merged(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
         if is_taken(&our_words) && is_edited(&their_words)
             || is_taken(&their_words) && is_edited(&our_words)
         {
-            return None;
+            on_both(before)?;
         }
     }
     let end = newline(ours);
@@ -187,7 +202,7 @@ pub fn merged(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
                     (Some(our), Some(their)) => match base_words.get(file) {
                         Some(base) if base == our => their,
                         Some(base) if base == their => our,
-                        _ => return None,
+                        _ => on_both(their)?,
                     },
                     (Some(one), None) | (None, Some(one)) => one,
                     (None, None) => continue,
@@ -306,6 +321,18 @@ mod tests {
         assert_eq!(joined(&pieces.text, line), INDEX);
         let without = joined(&pieces.text, |name| line(name).filter(|_| name != "a.md"));
         assert!(!without.contains("first") && without.contains("A fact."));
+    }
+
+    #[test]
+    fn of_a_line_that_both_changed_theirs_is_taken_and_other_lines_stay() {
+        let ours = "# M\n- [A](a.md) - mine\n- [C](c.md) - mine\n";
+        let theirs = "# M\n- [A](a.md) - theirs\n";
+        assert_eq!(merged(None, ours, theirs), None);
+        let made = merged_with_theirs(None, ours, theirs);
+        assert_eq!(
+            made.as_deref(),
+            Some("# M\n- [A](a.md) - theirs\n- [C](c.md) - mine\n")
+        );
     }
 
     #[test]
