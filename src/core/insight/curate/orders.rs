@@ -76,7 +76,7 @@ fn compiled(pattern: &str) -> Regex {
     let written = replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs);
     RegexBuilder::new(&written.to_lowercase())
         // With fewer states in memory the larger patterns make them again and again, or give up.
-        .dfa_size_limit(16 << 20)
+        .dfa_size_limit(8 << 20)
         .build()
         .expect("a valid pattern")
 }
