@@ -124,7 +124,7 @@ fn replace_by(
 ) -> io::Result<()> {
     let (temp, mut file) = temporary(path, create)?;
     let dir = path.parent().unwrap_or(Path::new("."));
-    if !was_swept(dir)
+    if begins_sweep(dir)
         && let Ok(meta) = file.metadata()
         && let Ok(now) = meta.modified()
     {
@@ -226,17 +226,17 @@ pub fn sweep(dir: &Path, now: SystemTime) {
     }
 }
 
-/// Whether a folder was swept just now. Else each of many writes to it would list all of it, and find
-/// nothing that is stale yet.
-fn was_swept(dir: &Path) -> bool {
+/// Whether a folder is to be swept now, which is noted. If each of many writes swept it, each would list
+/// the whole folder, and find nothing that has become stale meanwhile.
+fn begins_sweep(dir: &Path) -> bool {
     static SWEPT: Mutex<Option<(PathBuf, Instant)>> = Mutex::new(None);
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let last = swept.as_ref().filter(|(last, _)| last == dir);
-    let is_new = last.is_none_or(|(_, at)| at.elapsed() > STALE);
-    if is_new {
+    let is_due = last.is_none_or(|(_, at)| at.elapsed() > STALE);
+    if is_due {
         *swept = Some((dir.to_owned(), Instant::now()));
     }
-    !is_new
+    is_due
 }
 
 /// Returns the temporary files in a folder that killed processes left.

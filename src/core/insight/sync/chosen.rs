@@ -23,7 +23,7 @@ pub(super) struct SharedHere {
 
 impl SharedHere {
     /// Gives it this layout, if it has no memory yet.
-    pub(super) fn begin_as(&mut self, layout: Layout) {
+    pub(super) fn take_layout(&mut self, layout: Layout) {
         let (name, root) = (self.store.name(), self.store.root());
         let has_none = self.store.list().is_ok_and(|all| all.is_empty());
         if has_none

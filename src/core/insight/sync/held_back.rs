@@ -98,14 +98,14 @@ impl StoreSides<'_> {
             );
             let why = format!("{count} of {whole} files would be deleted");
             if self.hold_back(id, "deletes", why, is_outgoing) {
-                let (held, rest) = std::mem::take(steps)
-                    .into_iter()
-                    .partition(|step| step.motion == Some(motion));
-                *steps = rest;
-                // What the person decided about these is not known to the others yet.
-                let held: Vec<Step> = held;
-                held.iter()
-                    .for_each(|step| drop(self.decided.remove(&step.path)));
+                steps.retain(|step| {
+                    let is_held = step.motion == Some(motion);
+                    if is_held {
+                        // The others do not know yet what the person decided about it.
+                        self.decided.remove(&step.path);
+                    }
+                    !is_held
+                });
             }
         }
     }

@@ -72,7 +72,7 @@ fn with_layout_of(there: &SharedTree, mut ready: Ready) -> Ready {
     let mut files = shared.into_iter().flat_map(|shared| shared.files.keys());
     let layout = files.find_map(|path| Layout::of_first_file(path));
     if let Some(layout) = layout {
-        ready.here.begin_as(layout);
+        ready.here.take_layout(layout);
     }
     ready
 }
@@ -612,11 +612,13 @@ impl OneRound<'_> {
             Layout::Session => session::WORKING,
             Layout::Facts => "facts",
             Layout::Coder => coder::TYPES[0],
-            _ => return self.begin_index(store, sent),
+            Layout::Index => return self.begin_index(store, sent),
+            Layout::Events | Layout::Entries | Layout::Instructions => return Ok(()),
         };
         root.make_folders(&format!("{folder}/x"))
     }
 
+    /// Writes the index of a store without memories.
     fn begin_index(&self, store: &Store, sent: &Sent) -> Result<()> {
         let index = Arrival {
             path: INDEX.to_owned(),
