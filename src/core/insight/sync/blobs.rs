@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 use super::repo::{MOST_CONTENT, Repo, Told};
-use super::state::KnownBlobs;
+use super::state::{CheckedContents, KnownBlobs};
 use super::tree::SharedStore;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::Sent;
@@ -19,6 +19,8 @@ pub(super) struct Blobs<'a> {
     pub(super) found: RefCell<HashMap<String, Revision>>,
     /// The contents of the blobs that were read.
     pub(super) bytes: RefCell<HashMap<String, Vec<u8>>>,
+    /// Why contents are held back, as far as it is known.
+    pub(super) checked: RefCell<CheckedContents>,
     /// Whether the last error is about the size of one store.
     pub(super) is_too_much: Cell<bool>,
     /// Who sent a file of the repository.

@@ -25,9 +25,8 @@ impl SharedHere {
     /// Gives it this layout, if it has no memory yet.
     pub(super) fn take_layout(&mut self, layout: Layout) {
         let (name, root) = (self.store.name(), self.store.root());
-        let has_none = self.store.list().is_ok_and(|all| all.is_empty());
-        if has_none
-            && Layout::detect(root).is_empty()
+        if Layout::detect(root).is_empty()
+            && self.store.list().is_ok_and(|all| all.is_empty())
             && let Ok(store) = Store::open(name, root.path(), Some(layout))
         {
             self.store = store;

@@ -34,7 +34,12 @@ impl StoreSides<'_> {
         let own = open
             .iter()
             .filter_map(|path| Some((path, self.files.get(path)?)));
-        let own: Vec<(&String, &Revision)> = own.filter(is_new).collect();
+        let is_known =
+            |revision: &Revision| self.blobs.checked.borrow_mut().why(revision).is_some();
+        let own: Vec<(&String, &Revision)> = own
+            .filter(is_new)
+            .filter(|(_, revision)| !is_known(revision))
+            .collect();
         let own = on_all_cores(own.len(), |at| {
             let (path, revision) = own[at];
             let bytes = root.read(path).ok()??;
@@ -42,21 +47,22 @@ impl StoreSides<'_> {
         });
         let read = self.blobs.bytes.borrow();
         let theirs = open.iter().filter_map(|path| self.there.files.get(path));
-        let theirs: Vec<&Vec<u8>> = theirs.filter_map(|id| read.get(id)).collect();
-        let theirs = on_all_cores(theirs.len(), |at| {
-            (Revision::of(theirs[at]), reason(theirs[at]))
-        });
-        self.checked = own.into_iter().flatten().chain(theirs).collect();
+        let theirs = theirs.filter_map(|id| Some((self.blobs.revision(id)?, read.get(id)?)));
+        let theirs: Vec<(Revision, &Vec<u8>)> =
+            theirs.filter(|(revision, _)| !is_known(revision)).collect();
+        let theirs = on_all_cores(theirs.len(), |at| (theirs[at].0, reason(theirs[at].1)));
+        let mut checked = self.blobs.checked.borrow_mut();
+        for (revision, why) in own.into_iter().flatten().chain(theirs) {
+            checked.note(revision, why);
+        }
     }
 
     /// Whether a content may not pass.
     pub(super) fn is_held_back(&mut self, path: &str, bytes: &[u8], is_outgoing: bool) -> bool {
-        let known = self.checked.get(&Revision::of(bytes)).copied();
-        let Some(why) = known.unwrap_or_else(|| reason(bytes)) else {
-            return false;
-        };
-        let id = id_of(&self.key.key, path, bytes);
-        self.hold_back(id, path, why.to_owned(), is_outgoing)
+        let known = self.blobs.checked.borrow_mut().why(&Revision::of(bytes));
+        let why = known.unwrap_or_else(|| reason(bytes).map(str::to_owned));
+        let id = || id_of(&self.key.key, path, bytes);
+        why.is_some_and(|why| self.hold_back(id(), path, why, is_outgoing))
     }
 
     fn hold_back(&mut self, id: String, path: &str, why: String, is_outgoing: bool) -> bool {

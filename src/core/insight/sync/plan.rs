@@ -80,8 +80,6 @@ pub(super) struct StoreSides<'a> {
     /// The files of which not everybody has the same, once they were looked for. Those are left out
     /// of which the remote has something that is not taken in.
     pub(super) open: BTreeSet<String>,
-    /// Why contents are held back, as far as it is known.
-    pub(super) checked: HashMap<Revision, Option<&'static str>>,
     pub(super) held_back: Vec<HeldBack>,
 }
 

@@ -16,7 +16,7 @@ use super::key::{Keys, StoreKey};
 use super::plan::{Step, StorePlan, StoreSides};
 use super::repo::{Authored, BASE, Ops, Repo, SEEN, Told, remote_ref};
 use super::send::Outgoing;
-use super::state::{KnownBlobs, LastSync, SyncState};
+use super::state::{CheckedContents, KnownBlobs, LastSync, SyncState};
 use super::tree::{EMPTY, Refusals, SharedStore, SharedTree};
 use super::{Mode, Motion, NO_REMOTE, StoreReport, Sync, SyncReport};
 use crate::core::change::plan_and_commit;
@@ -315,6 +315,7 @@ impl OneRound<'_> {
             known: &known,
             found: RefCell::default(),
             bytes: RefCell::default(),
+            checked: RefCell::new(CheckedContents::load(self.sync.dir)),
             is_too_much: Cell::default(),
             sender: &sender,
         };
@@ -357,6 +358,7 @@ impl OneRound<'_> {
         let (round, commit) = self.send(&commits, &outgoing, &blobs)?;
         // What is not kept is read again.
         drop(known.add(self.sync.dir, &blobs.found.borrow(), trees));
+        drop(blobs.checked.borrow().save(self.sync.dir));
         if matches!(round, Round::Done) {
             report.commit = commit;
             for (root, decided) in &outgoing.settled {
@@ -471,7 +473,6 @@ impl OneRound<'_> {
             deleted: OnceCell::new(),
             refusals: Refusals::default(),
             open: BTreeSet::new(),
-            checked: HashMap::new(),
             held_back: Vec::new(),
         })
     }
