@@ -57,10 +57,15 @@ fn written_out(pattern: &str) -> String {
     replaced(replaced(pattern.to_owned(), WORDS), TABLES)
 }
 
-/// Compiles a pattern. It is matched by bytes against text in lower case, because classes of all
+/// Compiles a pattern as it is. It is matched by bytes against text in lower case, because classes of all
 /// scripts and both cases would need megabytes. Word borders are those of ASCII: the fast matchers
 /// know no others.
 fn compiled(pattern: &str) -> Regex {
+    build(&in_bytes(pattern))
+}
+
+/// A pattern in the syntax of the crate.
+fn in_bytes(pattern: &str) -> String {
     let signs = [
         (r"\S", r"(?-u:[^\s])"),
         (r"\W", "(?-u:[^0-9a-z_])"),
@@ -73,12 +78,53 @@ fn compiled(pattern: &str) -> Regex {
     ];
     let written = written_out(pattern);
     let by_bytes = NOT_THESE.replace_all(written.as_bytes(), &b"(?-u:$0)"[..]);
-    let written = replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs);
-    RegexBuilder::new(&written.to_lowercase())
+    replaced(String::from_utf8_lossy(&by_bytes).into_owned(), &signs).to_lowercase()
+}
+
+fn build(pattern: &str) -> Regex {
+    RegexBuilder::new(pattern)
         // With fewer states in memory the larger patterns make them again and again, or give up.
         .dfa_size_limit(8 << 20)
         .build()
         .expect("a valid pattern")
+}
+
+/// How often something is repeated at most.
+static AT_MOST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\{0,[0-9]+\}\??").expect("a valid pattern"));
+
+/// A part of an order.
+struct Part {
+    number: usize,
+    pattern: &'static str,
+    /// The pattern without bounds of what is repeated. It matches whatever the pattern does, and takes
+    /// a fraction of the time, because nothing is counted.
+    loose: OnceLock<Regex>,
+    exact: OnceLock<Regex>,
+}
+
+impl Part {
+    fn new(number: usize, pattern: &'static str) -> Self {
+        Self {
+            number,
+            pattern,
+            loose: OnceLock::new(),
+            exact: OnceLock::new(),
+        }
+    }
+
+    fn exact(&self) -> &Regex {
+        self.exact.get_or_init(|| compiled(self.pattern))
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        let loose = self.loose.get_or_init(|| {
+            let pattern = in_bytes(self.pattern);
+            let loose = AT_MOST.replace_all(pattern.as_bytes(), &b"*"[..]);
+            build(&String::from_utf8_lossy(&loose))
+        });
+        has(loose, text) && has(self.exact(), text)
+    }
 }
 
 /// A class of all but some characters of ASCII. One that starts with a full stop is left as it is,
@@ -102,7 +148,7 @@ fn folded(text: &str) -> String {
 /// What finds the passages that may have an order.
 struct Finder {
     /// The parts, each compiled when a passage has words of all parts of an order.
-    patterns: HashMap<&'static str, (usize, OnceLock<Regex>)>,
+    parts: HashMap<&'static str, Part>,
     words: AhoCorasick,
     /// The part of each word.
     of_words: Vec<usize>,
@@ -116,13 +162,13 @@ static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
 
 impl Finder {
     fn new() -> Self {
-        let (mut patterns, mut of_words) = (HashMap::new(), Vec::new());
+        let (mut parts, mut of_words) = (HashMap::new(), Vec::new());
         let (mut words, mut is_free) = (Vec::new(), Vec::new());
         for part in ORDERS.iter().flat_map(|order| order.parts) {
-            if let Entry::Vacant(place) = patterns.entry(bare(part)) {
+            if let Entry::Vacant(place) = parts.entry(bare(part)) {
                 let of_part = literals(&written_out(bare(part)));
                 of_words.resize(of_words.len() + of_part.len(), is_free.len());
-                place.insert((is_free.len(), OnceLock::new()));
+                place.insert(Part::new(is_free.len(), bare(part)));
                 is_free.push(of_part.is_empty());
                 words.extend(of_part);
             }
@@ -131,7 +177,7 @@ impl Finder {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&words)
             .expect("words that fit in memory");
-        let number = |part: &'static str| (patterns[bare(part)].0, part);
+        let number = |part: &'static str| (parts[bare(part)].number, part);
         let here = ORDERS.iter().map(|order| {
             let mut here: Vec<(usize, &str)> = parts_here(order).map(number).collect();
             // Few words take less time to look for.
@@ -140,7 +186,7 @@ impl Finder {
         });
         let here = here.collect();
         Self {
-            patterns,
+            parts,
             words,
             of_words,
             is_free,
@@ -148,9 +194,8 @@ impl Finder {
         }
     }
 
-    fn part(&self, part: &str) -> &Regex {
-        let pattern = bare(part);
-        self.patterns[pattern].1.get_or_init(|| compiled(pattern))
+    fn part(&self, part: &str) -> &Part {
+        &self.parts[bare(part)]
     }
 
     /// Which parts a text has not, and which it may have.
@@ -261,16 +306,16 @@ fn orders(
             if !is_read
                 || here.iter().any(|(number, _)| parts[*number] == Some(false))
                 || !here.iter().all(|(number, words)| {
-                    *parts[*number].get_or_insert_with(|| has(finder.part(words), sentence))
+                    *parts[*number].get_or_insert_with(|| finder.part(words).is_in(sentence))
                 })
             {
                 return None;
             }
-            let mut acts = acts(finder.part(order.parts[0]), sentence);
+            let mut acts = acts(finder.part(order.parts[0]).exact(), sentence);
             let act = acts.find(|(act, is_verb)| {
                 let reading = Reading::new(text, &passages, passage, act);
                 let is_near = |words: &&str| {
-                    has(finder.part(words), &reading.place(words)) != words.starts_with('!')
+                    finder.part(words).is_in(&reading.place(words)) != words.starts_with('!')
                 };
                 order.parts[1..].iter().all(is_near)
                     && (!is_verb
