@@ -1,7 +1,7 @@
 //! The plan for one store: what comes, what goes, what waits, and what is agreed on then.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map};
 use std::iter::Peekable;
 
@@ -81,6 +81,8 @@ pub(super) struct StoreSides<'a> {
     /// of which the remote has something that is not taken in.
     pub(super) open: BTreeSet<String>,
     pub(super) held_back: Vec<HeldBack>,
+    /// Versions that are to be kept in the history.
+    pub(super) to_keep: RefCell<Vec<Vec<u8>>>,
 }
 
 impl<'a> StoreSides<'a> {
@@ -286,6 +288,7 @@ impl<'a> StoreSides<'a> {
         let index = index.filter(|text| reason(text.as_bytes()).is_none());
         let kept = index.as_ref().map(|text| self.keep(text.as_bytes()));
         let kept = kept.transpose()?;
+        self.keep_rest()?;
         for offer in steps.iter_mut().filter_map(|step| step.offer.as_mut()) {
             offer.index = kept.filter(|_| self.there.lines.contains_key(&offer.path));
         }
@@ -540,12 +543,26 @@ impl<'a> StoreSides<'a> {
         Ok(())
     }
 
-    /// Keeps a version in the history, unless nothing is to be written.
+    /// Keeps a version in the history, together with others, unless nothing is to be written. The last
+    /// ones are kept by [`Self::keep_rest`].
     pub(super) fn keep(&self, bytes: &[u8]) -> Told<Revision> {
-        match self.mode {
-            Mode::Dry => Ok(Revision::of(bytes)),
-            Mode::Real => self.history.keep(bytes).map_err(|e| e.to_string()),
+        const MANY: usize = 1 << 20;
+        if self.mode == Mode::Real {
+            let mut new = self.to_keep.borrow_mut();
+            new.push(bytes.to_vec());
+            let size: usize = new.iter().map(Vec::len).sum();
+            drop(new);
+            if size > MANY {
+                self.keep_rest()?;
+            }
         }
+        Ok(Revision::of(bytes))
+    }
+
+    pub(super) fn keep_rest(&self) -> Told<()> {
+        let new = self.to_keep.take();
+        let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();
+        self.history.keep_all(&new).map_err(|e| e.to_string())
     }
 
     /// The content that was agreed on.

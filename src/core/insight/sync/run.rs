@@ -474,6 +474,7 @@ impl OneRound<'_> {
             refusals: Refusals::default(),
             open: BTreeSet::new(),
             held_back: Vec::new(),
+            to_keep: RefCell::default(),
         })
     }
 
@@ -507,6 +508,7 @@ impl OneRound<'_> {
             }
         }
         if let Some(step) = sides.index_step(&remote)? {
+            sides.keep_rest()?;
             let mut steps = vec![step];
             let motions = steps
                 .iter()
