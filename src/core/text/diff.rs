@@ -213,6 +213,16 @@ pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     Some(merged)
 }
 
+/// The lines that both texts have: what two texts that nobody wrote after another start from.
+pub fn common(a: &str, b: &str) -> String {
+    let removed = line_replacements(a.as_bytes(), b.as_bytes());
+    let lines: Vec<&str> = a.split_inclusive('\n').collect();
+    let is_removed = |line: usize| removed.iter().any(|one| one.old.contains(&line));
+    let kept = lines.iter().enumerate();
+    kept.filter_map(|(number, line)| (!is_removed(number)).then_some(*line))
+        .collect()
+}
+
 /// Merges two edits of `base`. Where both changed the same or adjacent lines, `theirs` is taken.
 pub fn merge_preferring_theirs(base: &[u8], mine: &[u8], theirs: &[u8]) -> Vec<u8> {
     let (base_lines, mine_lines, their_lines) = (lines(base), lines(mine), lines(theirs));
@@ -256,6 +266,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_two_texts_have_in_common_is_in_both_in_its_order() {
+        let ours = "---\nname: a\ndescription: mine\n---\nOne.\nTwo.\n";
+        let theirs = "---\nname: a\ndescription: theirs\n---\nTwo.\nThree.\n";
+        assert_eq!(common(ours, theirs), "---\nname: a\n---\nTwo.\n");
+        assert_eq!(common("One.\n", "Two.\n"), "");
+    }
 
     fn text() -> impl Strategy<Value = String> {
         let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "d\r\n", "\n", "e"]);

@@ -12,6 +12,7 @@ use super::scrolled_lines;
 use crate::core::insight::review::{ConflictTexts, Item, Resolution};
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
+use crate::core::text::diff;
 use crate::tui::action::Action;
 use crate::tui::chrome::{Dialog, Hint};
 use crate::tui::effect::{Effect, ReviewJob, WriteJob};
@@ -51,9 +52,10 @@ const WIDTH: u16 = 160;
 impl MergeDialog {
     /// Creates a merge of `text`, edited from its base, with the current file.
     pub(crate) fn of_versions(text: Unsaved, theirs: String) -> Self {
-        let base = text.base.as_deref().unwrap_or_default();
+        let common = || diff::common(&text.text, &theirs);
+        let base = text.base.clone().unwrap_or_else(common);
         Self {
-            widget: Merge::new(base, &text.text, &theirs),
+            widget: Merge::new(&base, &text.text, &theirs),
             subject: Subject::Versions { text, theirs },
         }
     }

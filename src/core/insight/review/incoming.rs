@@ -89,7 +89,7 @@ impl Sent {
 /// Both texts of a conflict, and the one that both sides had last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConflictTexts {
-    /// What both sides had; empty if they made the file by themselves.
+    /// What both sides had; the lines that both have if they made the file by themselves.
     pub base: String,
     /// What is here.
     pub ours: String,
@@ -101,11 +101,12 @@ impl ConflictTexts {
     /// The texts, if there are two.
     fn of(texts: ThreeTexts<'_>) -> Option<Arc<Self>> {
         let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().map(str::to_owned);
-        Some(Arc::new(Self {
-            base: text(texts.base.unwrap_or_default())?,
-            ours: text(texts.ours?)?,
-            theirs: text(texts.theirs?)?,
-        }))
+        let (ours, theirs) = (text(texts.ours?)?, text(texts.theirs?)?);
+        let base = match texts.base {
+            Some(base) => text(base)?,
+            None => diff::common(&ours, &theirs),
+        };
+        Some(Arc::new(Self { base, ours, theirs }))
     }
 }
 

@@ -207,19 +207,56 @@ impl OneRound<'_> {
     }
 }
 
-/// What a commit does, in a line.
+/// What a commit does, in a line. Tombstones and lines of indexes follow from it.
 fn message(ops: &Ops) -> String {
-    let removed = ops.values().filter(|op| **op == FileOp::Remove).count();
-    let written = ops.len() - removed;
-    let names = ops.keys().filter_map(|path| path.rsplit('/').next());
-    let names: Vec<&str> = names
-        .filter(|name| !name.starts_with('.'))
-        .take(3)
-        .collect();
-    let what = match removed {
-        _ if ops.is_empty() => return "nothing is proposed any more".to_owned(),
-        0 => format!("{written} written"),
-        _ => format!("{written} written, {removed} removed"),
+    if ops.is_empty() {
+        return "nothing is proposed any more".to_owned();
+    }
+    let is_memory = |path: &&String| !path.split('/').any(|part| part.starts_with('.'));
+    let memories: Vec<&String> = ops.keys().filter(is_memory).collect();
+    if memories.is_empty() {
+        return "lines of an index".to_owned();
+    }
+    let is_removed = |path: &&&String| ops.get(**path) == Some(&FileOp::Remove);
+    let removed = memories.iter().filter(is_removed).count();
+    let what = match (memories.len() - removed, removed) {
+        (written, 0) => format!("{written} written"),
+        (0, removed) => format!("{removed} removed"),
+        (written, removed) => format!("{written} written, {removed} removed"),
     };
+    let names = memories.iter().filter_map(|path| path.rsplit('/').next());
+    let names: Vec<&str> = names.take(3).collect();
     format!("{what}: {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_tells_of_memories() {
+        let op = |(path, is_removed): (&str, bool)| {
+            let op = if is_removed {
+                FileOp::Remove
+            } else {
+                FileOp::Write(Vec::new())
+            };
+            (format!("stores/claude/{path}"), op)
+        };
+        let told = |ops: &[(&str, bool)]| message(&ops.iter().copied().map(op).collect());
+        for (ops, expected) in [
+            (&[][..], "nothing is proposed any more"),
+            (&[(".lines/a.md", false)], "lines of an index"),
+            (
+                &[("a.md", true), (".deleted/a.md", false)],
+                "1 removed: a.md",
+            ),
+            (
+                &[("a.md", false), (".about", false), ("b.md", true)],
+                "1 written, 1 removed: a.md, b.md",
+            ),
+        ] {
+            assert_eq!(told(ops), expected);
+        }
+    }
 }
