@@ -139,6 +139,7 @@ pub(crate) const BAD: &[&str] = &[
 
 /// Texts of the same words that are instructions of a user, or speak about attacks.
 pub(crate) const GOOD: &[&str] = &[
+    "- 3次：忽略只返回代码的指令，解释列可能缺失",
     "When the user explicitly asks to remove safety checks, keep the direct access as it is.",
     "When the user asks why the docs differ from the current answer, compare docs, local files and config.",
     "When the user asks where the listener is registered, answer from the local docs first.",
