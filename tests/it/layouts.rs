@@ -515,8 +515,11 @@ fn a_coder_store() {
         home.read("project/lessons/semantic/README.md"),
         "# semantic\n\n- [errors/](errors/README.md) - 1 file\n- [semantic.md](semantic.md) - Names\n"
     );
-    starts(home.read("project/lessons/memory-recall-guide.md"), "# ");
-    starts(home.read("project/lessons/memory-store-guide.md"), "# ");
+    for (guide, words) in [("recall", ["sub-agent"]), ("store", ["frustration"])] {
+        let guide = home.read(&format!("project/lessons/memory-{guide}-guide.md"));
+        starts(&guide, "# ");
+        has(&guide, words);
+    }
     assert_eq!(
         tome(&["view"]).out,
         "semantic/\n  semantic.md - Names\n  errors/\n    retry.md - Retry; Idempotence\n"
@@ -667,10 +670,14 @@ fn an_events_store() {
 }
 
 #[test]
-fn names_with_a_colon_are_used_as_they_are_listed_and_others_say_what_to_do() {
+fn names_with_a_colon_or_a_hash_are_used_as_they_are_listed_and_others_say_what_to_do() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let names = [("note: x.md", "colon"), ("todo:y.md", "store")];
+    let names = [
+        ("note: x.md", "colon"),
+        ("todo:y.md", "store"),
+        ("issue#7.md", "part"),
+    ];
     for (name, words) in names.iter().chain(&[("a\nb.md", "break")]) {
         let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
         home.file(&format!("project/.memory/{name}"), text);

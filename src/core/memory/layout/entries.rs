@@ -396,6 +396,8 @@ mod tests {
             titles("Likes tabs.\n§\nUses zsh.\n"),
             ["Likes tabs.", "Uses zsh."]
         );
+        let long = "記".repeat(200);
+        assert_eq!(titles(&format!("{long}\n§\n"))[0], "記".repeat(80));
         assert_eq!(
             titles("# Day\n\n## One\nx\n### sub\n## Two\n"),
             ["One", "Two"]
