@@ -719,3 +719,34 @@ fn a_description_that_only_the_index_has_is_shown() {
     let listed = home.ok(&["list", "--json"]);
     has(&listed, ["when the build breaks", "café"]);
 }
+
+#[test]
+fn a_new_memory_keeps_its_name_and_description_where_an_agent_has_files_of_its_own() {
+    let home = Home::new();
+    let block = |name: &str| format!(".letta/agents/agent-1/memory/system/{name}.md");
+    home.file(&block("human"), "---\ndescription: d\n---\nx\n");
+    home.file(".openclaw/workspace/MEMORY.md", "# M\n");
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [K](k.md) — k\n");
+    let memory = "---\nname: The k\ndescription: what k is\ntype: user\n---\n\nText.\n";
+    home.file("project/.memory/k.md", memory);
+    let write = [
+        "write",
+        "letta@agent-1:system/new.md",
+        "--content",
+        "Body.\n",
+    ];
+    let refused = home.run(&write);
+    has(&refused.err, ["only with a description"]);
+    home.ok(&[&write[..], &["--name", "New", "--description", "a: b"]].concat());
+    assert_eq!(
+        home.read(&block("new")),
+        "---\ndescription: \"a: b\"\n---\n\n# New\n\nBody.\n"
+    );
+    home.ok(&["rename", ".memory:k.md", "openclaw:memory/k.md"]);
+    assert_eq!(
+        home.read(".openclaw/workspace/memory/k.md"),
+        "---\ndescription: what k is\n---\n\n# The k\n\nText.\n"
+    );
+    home.ok(&["undo"]);
+    assert_eq!(home.read("project/.memory/k.md"), memory);
+}
