@@ -378,8 +378,8 @@ pub fn project_of(
         return root.iter().any(is_here).then(|| here.to_owned());
     }
     // What an agent keeps for all projects, and, with `@` in its name, for another one.
-    let of_editors = environment.editors.iter();
-    let of_editors = of_editors.map(|user| user.join("globalStorage"));
+    let editors = environment.editors.iter();
+    let mut of_editors = editors.map(|user| user.join("globalStorage"));
     let is_general = matches!(store.layout(), Layout::Coder | Layout::Instructions)
         || store.name().contains('@')
         || [&environment.codex, &environment.claude, &environment.gemini]
@@ -389,7 +389,7 @@ pub fn project_of(
             .chain(&environment.openclaw)
             .chain(&environment.letta)
             .any(|home| is_below(home))
-        || of_editors.into_iter().any(|storage| is_below(&storage));
+        || of_editors.any(|storage| is_below(&storage));
     (!is_general).then(|| here.to_owned())
 }
 
