@@ -171,7 +171,6 @@ impl ContextSource for WorldContexts {
             environment: &world.environment,
             settings: &world.settings,
             managed: Path::new(MANAGED),
-            opencode: &dirs.opencode,
             copilot: &dirs.copilot,
             variables: &variables,
             draft,

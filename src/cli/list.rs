@@ -83,10 +83,11 @@ fn row(memory: &Memory) -> Vec<Cell> {
     ]
 }
 
-/// The entries of a file that is memory as a whole only by them.
+/// The entries of a file that is memory as a whole only by them, as an index and a file of several.
 fn entry_rows(store: &Store, memory: &Memory) -> Vec<Vec<Cell>> {
-    let is_shown = memory.kind == FileKind::Index
-        || (store.layout() == Layout::Entries && memory.kind == FileKind::Memory);
+    let has_several = store.layout() == Layout::Entries || memory.entries.len() > 1;
+    let is_shown =
+        memory.kind == FileKind::Index || (memory.kind == FileKind::Memory && has_several);
     let entries = memory.entries.iter().filter(|_| is_shown);
     let rows = entries.map(|entry| {
         let indent = "  ".repeat(entry.depth + 1);

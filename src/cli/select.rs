@@ -181,7 +181,12 @@ impl World {
 
     /// Returns the store that a reference to an existing file refers to.
     pub(super) fn store_holding(&self, reference: &str) -> Result<(Store, Citation), Failure> {
-        let (mut stores, citation) = self.candidate_stores(reference, None)?;
+        let (mut stores, mut citation) = self.candidate_stores(reference, None)?;
+        // A name that looks like a citation of a part is that of a file, if there is one.
+        let file = citation.as_file();
+        if stores.iter().any(|store| store.holds(&file.path)) {
+            citation = file;
+        }
         if stores.len() == 1 {
             return Ok((stores.remove(0), citation));
         }

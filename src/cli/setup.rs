@@ -248,8 +248,6 @@ pub(super) fn homes(world: &World) -> SettingsDirs {
         let set = locations.first().cloned();
         set.unwrap_or_else(|| environment.home.join(folder))
     };
-    let config = env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty());
-    let config = config.map_or_else(|| environment.home.join(".config"), PathBuf::from);
     SettingsDirs {
         claude: environment.claude.clone(),
         claude_state: if environment.claude == environment.home.join(".claude") {
@@ -260,7 +258,7 @@ pub(super) fn homes(world: &World) -> SettingsDirs {
         codex: environment.codex.clone(),
         gemini: environment.gemini.clone(),
         copilot: first(&world.locations.copilot, ".copilot"),
-        opencode: config.join("opencode"),
+        opencode: environment.opencode.clone(),
         project: project_folders(&environment.cwd)
             .last()
             .cloned()

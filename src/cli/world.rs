@@ -90,6 +90,7 @@ impl World {
             codex: from("CODEX_HOME", ".codex"),
             // The variable names the directory above.
             gemini: from("GEMINI_CLI_HOME", "").join(".gemini"),
+            opencode: from("XDG_CONFIG_HOME", ".config").join("opencode"),
             ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
         let (mut settings, setting_sources, warnings) = settings(common, &dirs)?;

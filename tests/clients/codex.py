@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The real Codex against tome, offline: its hooks, its MCP calls, its rollout.
+"""The real Codex against tome, offline: its hooks, its MCP calls, its rollout, its consolidation of memories.
 
 Run: python3 tests/clients/codex.py [TOME]      (TOME: the program; default target/debug/tome)
 The client is `codex` on PATH, or the one that CODEX names. Without it nothing is tested, and that is said.
@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,9 +30,9 @@ def check(held, what):
 
 
 class StandIn:
-    """Answers the k-th request with the k-th list of output items; after the last one, with `ok`."""
+    """Answers each request with the list of output items that `answer` returns for it."""
 
-    def __init__(self, turns):
+    def __init__(self, answer):
         self.requests = []
         stand_in = self
 
@@ -49,7 +50,7 @@ class StandIn:
                 if not self.path.endswith("/responses"):
                     return self.reply("application/json", b"{}")
                 stand_in.requests.append(body.decode("utf-8", "replace"))
-                items = turns.pop(0) if turns else [message("ok")]
+                items = answer(stand_in.requests[-1])
                 events = [{"type": "response.created", "response": {"id": "r"}}]
                 events += [{"type": "response.output_item.done", "output_index": at, "item": item} for at, item in enumerate(items)]
                 usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 2}
@@ -78,6 +79,19 @@ def call(number, name, /, namespace=None, **given):
     return dict(item, namespace=namespace) if namespace else item
 
 
+def run_codex(stand_in, project, env, *more):
+    """Runs one prompt; returns how it ended."""
+    settings = [
+        "model=\"stand-in\"", "model_provider=\"stand_in\"", "approval_policy=\"never\"",
+        "model_providers.stand_in={name=\"stand-in\", base_url=\"http://127.0.0.1:%d/v1\", wire_api=\"responses\", env_key=\"STAND_IN_KEY\"}" % stand_in.port,
+    ]
+    flags = [part for setting in settings for part in ("-c", setting)]
+    done = subprocess.run([CODEX, "exec", *flags, *more, "--dangerously-bypass-approvals-and-sandbox", "find the zebra"],
+                          cwd=project, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    stand_in.server.shutdown()
+    return done
+
+
 def session(home):
     project = home / "project"
     (project / ".memory").mkdir(parents=True)
@@ -97,15 +111,8 @@ def session(home):
 
     def codex(turns):
         """Runs one prompt; returns how it ended and what the client sent."""
-        stand_in = StandIn(turns)
-        settings = [
-            "model=\"stand-in\"", "model_provider=\"stand_in\"", "approval_policy=\"never\"",
-            "model_providers.stand_in={name=\"stand-in\", base_url=\"http://127.0.0.1:%d/v1\", wire_api=\"responses\", env_key=\"STAND_IN_KEY\"}" % stand_in.port,
-        ]
-        flags = [part for setting in settings for part in ("-c", setting)]
-        done = subprocess.run([CODEX, "exec", *flags, "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox",
-                               "find the zebra"], cwd=project, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-        stand_in.server.shutdown()
+        stand_in = StandIn(lambda _: turns.pop(0) if turns else [message("ok")])
+        done = run_codex(stand_in, project, env, "--dangerously-bypass-hook-trust")
         return done, stand_in.requests
 
     for scope in ([], ["--project"]):
@@ -152,6 +159,58 @@ def session(home):
     check(not (home / ".codex/hooks.json").exists(), "tome is taken out")
 
 
+MEMORY = "# Task Group: shop\n\nscope: checkout\n\n## Task 1: Fix the cart\n\n### keywords\n\n- cart\n\n## Task 2: Pin the compiler\n\n### keywords\n\n- compiler\n"
+SUMMARY = "v1\n\n## User Profile\n\nA keeper.\n\n## User preferences\n\n- tabs\n- spaces\n\n## General Tips\n\n- tip\n\n## What's in Memory\n\n### shop\n"
+
+
+def consolidation(home):
+    """What tome deletes from Codex's memory stays deleted when Codex consolidates it, and is told to the model that does."""
+    project, ready, own = home / "project", home / "ready", home / ".codex/memories_v2"
+    for folder in (project / ".git", ready, home / ".codex"):
+        folder.mkdir(parents=True)
+    (ready / "MEMORY.md").write_text(MEMORY)
+    (ready / "memory_summary.md").write_text(SUMMARY)
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "TZ": "UTC", "STAND_IN_KEY": "x"}
+
+    def consolidate(command):
+        """Runs a prompt for as long as the consolidation beside it takes, whose model runs this command; returns what it was sent."""
+        sent, ended = [], threading.Event()
+
+        def answer(request):
+            if "phase2_workspace_diff" not in request:
+                ended.wait(60)
+                return [message("ok")]
+            sent.append(request)
+            if len(sent) == 1:
+                return [call(1, "exec_command", cmd="cat %s/phase2_workspace_diff.md; %s" % (own, command))]
+            threading.Timer(3, ended.set).start()
+            return [message("done")]
+
+        stand_in = StandIn(answer)
+        done = run_codex(stand_in, project, env, "-c", "features.memories=true")
+        check(done.returncode == 0 and len(sent) == 2, "Codex consolidates: %s %s" % (done.stderr, len(sent)))
+        return sent[-1] if sent else ""
+
+    consolidate("cp %s/* %s/" % (ready, own))
+    check((own / "MEMORY.md").read_text() == MEMORY, "the model writes into %s" % own)
+    for database in (home / ".codex").glob("memories*_1.sqlite"):
+        with sqlite3.connect(database) as jobs:  # The next run shall not wait.
+            jobs.execute("update jobs set started_at = started_at - 100000, finished_at = finished_at - 100000, retry_at = null")
+
+    def tome(*args):
+        done = subprocess.run([str(TOME), *args], cwd=project, env=env, capture_output=True, text=True)
+        check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
+
+    tome("delete", "codex:MEMORY.md#task-2-pin-the-compiler")
+    tome("patch", "codex:memory_summary.md", "--old", "- spaces\n", "--new", "")
+    files = {path: path.read_bytes() for path in [own / "MEMORY.md", own / "memory_summary.md", *(own / "extensions/ad_hoc/notes").iterdir()]}
+    check(len(files) == 4 and MEMORY.startswith(files[own / "MEMORY.md"].decode()), "each change has its note: %s" % list(files))
+    told = json.loads(consolidate("true"))["input"][-1]["output"]
+    for words in ["-## Task 2: Pin the compiler", "-- spaces", "+The user deleted this from MEMORY.md. Delete it from every memory file", "+> - spaces"]:
+        check(words in told, "the consolidation is told %r: %s" % (words, told))
+    check(all(path.read_bytes() == text for path, text in files.items()), "what was deleted stays deleted")
+
+
 def review(project, env):
     """What waits, by file."""
     done = subprocess.run([str(TOME), "review", "--json"], cwd=project, env=env, capture_output=True, text=True)
@@ -183,8 +242,9 @@ def main():
     if not CODEX:
         print("not run: Codex is not installed (put `codex` on PATH, or set CODEX)")
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        session(pathlib.Path(folder))
+    for part in (session, consolidation):
+        with tempfile.TemporaryDirectory() as folder:
+            part(pathlib.Path(folder))
     print("Codex ... %s" % ("FAILED" if failures else "ok"))
     return 1 if failures else 0
 

@@ -619,3 +619,47 @@ fn a_repository_that_makes_git_wait_holds_nobody_up() {
         );
     }
 }
+
+#[test]
+fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one() {
+    let Some(home) = project() else { return };
+    let said =
+        "---\nname: kit\ndescription: the kit\ntype: project\n---\n\nRun `lib/kit.sh` first.\n";
+    let own = home.claude_folder().replace(".claude", ".qwen");
+    home.file(&format!("{own}/memory/MEMORY.md"), "");
+    let editor = ".config/Code/User";
+    let tool = "GitHub.copilot-chat/memory-tool/memories/repo/kit.md";
+    for (id, folder) in [("w1", home.project()), ("w2", home.path().join("else"))] {
+        let workspace = format!("{editor}/workspaceStorage/{id}");
+        let opened = serde_json::json!({ "folder": format!("file://{}", folder.display()) });
+        home.file(&format!("{workspace}/workspace.json"), opened.to_string());
+        home.file(&format!("{workspace}/{tool}"), said);
+    }
+    for path in [
+        format!("{own}/memory/kit.md"),
+        ".qwen/projects/-else/memory/kit.md".to_owned(),
+        ".qwen/memories/kit.md".to_owned(),
+        ".hermes/memories/MEMORY.md".to_owned(),
+        ".openclaw/workspace/MEMORY.md".to_owned(),
+        ".letta/agents/agent-1/memory/system/kit.md".to_owned(),
+        format!("{editor}/globalStorage/github.copilot-chat/memory-tool/memories/kit.md"),
+    ] {
+        home.file(&path, said);
+    }
+    let (_, found) = findings(&home, &["--all", "--rule", "dead-path"]);
+    let mut stores: Vec<&str> = found
+        .iter()
+        .filter_map(|one| one["store"].as_str())
+        .collect();
+    stores.sort_unstable();
+    stores.dedup();
+    assert_eq!(stores, [".memory", "copilot", "qwen"], "{found:#?}");
+    // Qwen Code makes its index again by itself.
+    let (_, found) = findings(&home, &["--all", "--rule", "index-orphan"]);
+    let is_of_qwen = |one: &Value| {
+        one["store"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("qwen"))
+    };
+    assert!(!found.iter().any(is_of_qwen), "{found:#?}");
+}

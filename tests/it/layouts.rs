@@ -515,8 +515,11 @@ fn a_coder_store() {
         home.read("project/lessons/semantic/README.md"),
         "# semantic\n\n- [errors/](errors/README.md) - 1 file\n- [semantic.md](semantic.md) - Names\n"
     );
-    starts(home.read("project/lessons/memory-recall-guide.md"), "# ");
-    starts(home.read("project/lessons/memory-store-guide.md"), "# ");
+    for (guide, words) in [("recall", ["sub-agent"]), ("store", ["frustration"])] {
+        let guide = home.read(&format!("project/lessons/memory-{guide}-guide.md"));
+        starts(&guide, "# ");
+        has(&guide, words);
+    }
     assert_eq!(
         tome(&["view"]).out,
         "semantic/\n  semantic.md - Names\n  errors/\n    retry.md - Retry; Idempotence\n"
@@ -667,10 +670,14 @@ fn an_events_store() {
 }
 
 #[test]
-fn names_with_a_colon_are_used_as_they_are_listed_and_others_say_what_to_do() {
+fn names_with_a_colon_or_a_hash_are_used_as_they_are_listed_and_others_say_what_to_do() {
     let home = Home::new();
     home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let names = [("note: x.md", "colon"), ("todo:y.md", "store")];
+    let names = [
+        ("note: x.md", "colon"),
+        ("todo:y.md", "store"),
+        ("issue#7.md", "part"),
+    ];
     for (name, words) in names.iter().chain(&[("a\nb.md", "break")]) {
         let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
         home.file(&format!("project/.memory/{name}"), text);
@@ -711,4 +718,35 @@ fn a_description_that_only_the_index_has_is_shown() {
     );
     let listed = home.ok(&["list", "--json"]);
     has(&listed, ["when the build breaks", "café"]);
+}
+
+#[test]
+fn a_new_memory_keeps_its_name_and_description_where_an_agent_has_files_of_its_own() {
+    let home = Home::new();
+    let block = |name: &str| format!(".letta/agents/agent-1/memory/system/{name}.md");
+    home.file(&block("human"), "---\ndescription: d\n---\nx\n");
+    home.file(".openclaw/workspace/MEMORY.md", "# M\n");
+    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [K](k.md) — k\n");
+    let memory = "---\nname: The k\ndescription: what k is\ntype: user\n---\n\nText.\n";
+    home.file("project/.memory/k.md", memory);
+    let write = [
+        "write",
+        "letta@agent-1:system/new.md",
+        "--content",
+        "Body.\n",
+    ];
+    let refused = home.run(&write);
+    has(&refused.err, ["only with a description"]);
+    home.ok(&[&write[..], &["--name", "New", "--description", "a: b"]].concat());
+    assert_eq!(
+        home.read(&block("new")),
+        "---\ndescription: \"a: b\"\n---\n\n# New\n\nBody.\n"
+    );
+    home.ok(&["rename", ".memory:k.md", "openclaw:memory/k.md"]);
+    assert_eq!(
+        home.read(".openclaw/workspace/memory/k.md"),
+        "---\ndescription: what k is\n---\n\n# The k\n\nText.\n"
+    );
+    home.ok(&["undo"]);
+    assert_eq!(home.read("project/.memory/k.md"), memory);
 }

@@ -119,6 +119,7 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
         "## Workflow: Release\n\nTag it.\n\n**Tags:** #git\n",
     );
     let tome = |args: &[&str]| home.ok(&[&["--store", "../lessons"], args].concat());
+    has(tome(&["list"]), ["  #bound-retries", "  #pin-compilers"]);
     let from = "semantic/semantic.md#pin-compilers";
     tome(&["rename", from, "semantic/build/compilers.md"]);
     let moved = home.read("lessons/semantic/build/compilers.md");

@@ -415,7 +415,6 @@ fn read_context(bytes: &[u8], dir: &Path) {
         environment: &Environment::of_home(&home, home.join("project"), home.join("data")),
         settings: &Settings::default(),
         managed: &home.join("managed"),
-        opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
         variables: &[],
         draft: None,

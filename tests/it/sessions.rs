@@ -239,3 +239,38 @@ fn chats_of_aider_in_other_projects_are_sessions_of_their_own_with_all() {
     let third = home.ok(&["log", "shop-2026-08-02", "--all", "--json"]);
     assert_eq!(json(&third)["messages"][0]["line"], 7);
 }
+
+#[test]
+fn a_branch_of_a_session_is_marked_and_an_overview_that_is_many_replies_old_is_reminded_of() {
+    let home = Home::new();
+    let slug = home.project().display().to_string().replace('/', "-");
+    let folder = format!(".ai/sessions/-{slug}--/s1");
+    let overview = format!("{folder}/working-memory/overview.md");
+    let session = |replies: usize| {
+        home.file(&overview, "# Working Memory\n");
+        let said = |id: usize, parent: usize, role: &str| {
+            format!(
+                "{{\"type\":\"message\",\"id\":\"m{id}\",\"parentId\":\"m{parent}\",\"timestamp\":\"2999-01-01T00:00:00Z\",\"message\":{{\"role\":\"{role}\",\"content\":\"text {id}\"}}}}\n"
+            )
+        };
+        let answers: String = (1..=replies)
+            .map(|id| said(id, id - 1, "assistant"))
+            .collect();
+        let log = said(0, 0, "user") + &answers + &said(99, 1, "user");
+        let log = home.file(&format!("{folder}/messages.jsonl"), log);
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+        let log = std::fs::File::options()
+            .append(true)
+            .open(log)
+            .expect("opens");
+        log.set_modified(later).expect("a time");
+    };
+    session(10);
+    lacks(home.ok(&["context"]), ["UPDATE NEEDED"]);
+    session(11);
+    has(home.ok(&["context"]), ["This overview is 11 replies old."]);
+    has(
+        home.ok(&["log", "s1"]),
+        ["text 11\n", "Branch: goes on from line 2\n", "text 99"],
+    );
+}

@@ -427,6 +427,11 @@ mod tests {
         let settings = "memory:\n  memory_char_limit: 3000 # more\n";
         fs::write(temp.path().join(".hermes/config.yaml"), settings).expect("writes");
         plan(&store, &append("y".repeat(60)), &context()).expect("fits");
+        // The first entry has no mark after it yet.
+        fs::write(home.join("MEMORY.md"), "first\n").expect("writes");
+        let change = plan(&store, &append("second".to_owned()), &context()).expect("fits");
+        assert_eq!(after(&change, "MEMORY.md"), "first\n§\nsecond");
+        fs::write(home.join("MEMORY.md"), &text).expect("writes");
         let delete = ChangeRequest::Delete {
             paths: vec!["MEMORY.md#second".to_owned()],
         };

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Change, ChangeVerb, Edit};
-use crate::core::disk::sandbox::Attributes;
+use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::memory::layout::{FileView, TouchedFile};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
@@ -159,7 +159,7 @@ impl<'a> PlannedFiles<'a> {
                 rules.check(root, file, text(&slot.before).as_deref(), &after)?;
             }
         }
-        let companion = rules.companion(self, root, &self.touched())?;
+        let companion = rules.companion(self, &self.touched())?;
         if let Some((file, text)) = companion {
             self.set(&file, Some(text.into_bytes()))?;
         }
@@ -214,6 +214,10 @@ impl<'a> PlannedFiles<'a> {
 impl FileView for PlannedFiles<'_> {
     fn moment(&self) -> &Moment {
         self.moment
+    }
+
+    fn root(&self) -> &Root {
+        self.store.root()
     }
 
     fn text(&self, file: &str) -> Result<Option<String>> {

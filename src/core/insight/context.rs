@@ -50,8 +50,6 @@ pub struct Start<'a> {
     pub settings: &'a Settings,
     /// Claude Code's directory of instructions for every user of the machine.
     pub managed: &'a Path,
-    /// OpenCode's configuration directory.
-    pub opencode: &'a Path,
     /// Copilot CLI's directory.
     pub copilot: &'a Path,
     /// The variables of the environment, by which agents are configured as well.
@@ -460,7 +458,6 @@ mod tests {
             environment: &environment,
             settings: &Settings::default(),
             managed: &home.path().join("managed"),
-            opencode: &home.path().join(".config/opencode"),
             copilot: &home.path().join(".copilot"),
             variables: &[],
             draft: None,

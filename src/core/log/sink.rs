@@ -343,7 +343,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Adds a placeholder for content that is not text, such as an image.
+    /// Adds words for what is no text, such as an image or a branch.
     pub(super) fn show(&mut self, role: Role, what: &str) {
         self.push(role, MessageKind::Notice, what.to_owned());
     }
@@ -379,7 +379,7 @@ impl<'a> Sink<'a> {
         }
         chain.push_back((key(0, id), self.line));
         if let Some(line) = from {
-            self.notice(format!("Branch: goes on from line {line}"));
+            self.show(Role::System, &format!("Branch: goes on from line {line}"));
         }
     }
 

@@ -64,6 +64,20 @@ impl Citation {
             part,
         }
     }
+
+    /// The citation of a file whose name looks like that of a part.
+    #[must_use]
+    pub fn as_file(&self) -> Self {
+        let named = Self {
+            store: None,
+            ..self.clone()
+        };
+        Self {
+            store: self.store.clone(),
+            path: named.to_string(),
+            part: CitedPart::Whole,
+        }
+    }
 }
 
 /// Returns whether this is a store name. Names have few special characters, so that a path

@@ -51,6 +51,8 @@ pub struct Environment {
     pub gemini: PathBuf,
     /// Further directories with memories of Claude Code.
     pub claude_stores: Vec<PathBuf>,
+    /// OpenCode's directory of settings and instructions.
+    pub opencode: PathBuf,
     /// Qwen Code's directories.
     pub qwen: Vec<PathBuf>,
     /// Hermes' homes.
@@ -93,6 +95,7 @@ impl Environment {
             claude_project: None,
             codex: home.join(".codex"),
             gemini: home.join(".gemini"),
+            opencode: home.join(".config/opencode"),
             data,
         }
     }
@@ -334,9 +337,14 @@ impl Discovery<'_> {
                 (&environment.claude, "claude-instructions"),
                 (&environment.codex, "codex-instructions"),
                 (&environment.gemini, "gemini-instructions"),
+                (&environment.opencode, "opencode-instructions"),
                 (&environment.home, "home-instructions"),
             ];
-            for (folder, name) in places {
+            let qwen = environment
+                .qwen
+                .iter()
+                .map(|home| (home, "qwen-instructions"));
+            for (folder, name) in places.into_iter().chain(qwen) {
                 instruction::home_instructions(folder, name, &mut found);
             }
         }
@@ -676,7 +684,7 @@ mod tests {
     }
 
     #[test]
-    fn claude_memory_is_keyed_by_the_main_worktree() {
+    fn claude_memory_is_keyed_by_the_main_worktree_and_that_of_qwen_by_either() {
         let home = Home::new();
         let main = home.path().join("repo");
         let note = home.path().join("trees/fix/.git");
@@ -693,15 +701,22 @@ mod tests {
             &format!(".claude/projects/{slug}/memory/MEMORY.md"),
             "# M\n",
         );
+        let own = claude_slug(&home.path().join("trees/fix"));
+        for slug in [&slug, &own] {
+            home.write(&format!(".qwen/projects/{slug}/memory/MEMORY.md"), "# M\n");
+        }
         assert_eq!(
             home.names("trees/fix/src", DiscoveryScope::Project),
-            ["claude"]
+            ["claude", "qwen", "qwen-2"]
         );
-        assert_eq!(home.names("repo", DiscoveryScope::Project), ["claude"]);
+        assert_eq!(
+            home.names("repo", DiscoveryScope::Project),
+            ["claude", "qwen"]
+        );
         assert_eq!(home.names("other", DiscoveryScope::Project), [""; 0]);
         assert_eq!(
             home.names("other", DiscoveryScope::Everything),
-            ["claude@repo"]
+            ["qwen@repo", "qwen@trees-fix", "claude@repo"]
         );
     }
 
@@ -800,13 +815,17 @@ mod tests {
         home.write(".codex/memories/MEMORY.md", "# Task Group: x\n");
         home.write(".codex/AGENTS.md", "# A\n");
         home.write(".gemini/GEMINI.md", "# G\n");
+        home.write(".config/opencode/AGENTS.md", "# O\n");
+        home.write(".qwen/QWEN.md", "# Q\n");
         assert_eq!(
             home.names("p", DiscoveryScope::Project),
             [
                 "lessons",
                 "codex",
                 "codex-instructions",
-                "gemini-instructions"
+                "gemini-instructions",
+                "opencode-instructions",
+                "qwen-instructions"
             ]
         );
     }

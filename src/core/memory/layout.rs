@@ -244,6 +244,9 @@ pub trait FileView {
     /// The time of the plan.
     fn moment(&self) -> &Moment;
 
+    /// The directory of the store.
+    fn root(&self) -> &Root;
+
     /// The text of a file, planned edits included; an error if it is not UTF-8.
     fn text(&self, file: &str) -> Result<Option<String>>;
 
@@ -363,7 +366,6 @@ pub trait Rules: Sync {
     fn companion(
         &self,
         _planned: &dyn FileView,
-        _root: &Root,
         _touched: &[TouchedFile],
     ) -> Result<Option<(String, String)>> {
         Ok(None)

@@ -57,7 +57,6 @@ fn pieces_with(
         environment: &Environment::of_home(home, home.join(cwd), home.join("data")),
         settings: &Settings::default(),
         managed: &home.join("managed"),
-        opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
         variables,
         draft,

@@ -36,7 +36,9 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let own = start
         .variable(CONFIG_DIR)
         .map(|folder| Path::new(folder).join("AGENTS.md"));
-    let own = own.into_iter().chain([start.opencode.join("AGENTS.md")]);
+    let own = own
+        .into_iter()
+        .chain([start.environment.opencode.join("AGENTS.md")]);
     let claude = (!without_claude).then(|| home.join(".claude/CLAUDE.md"));
     if let Some(file) = own.chain(claude).find(|file| file.exists()) {
         add(file, PieceKind::User, Source::Own);
@@ -130,7 +132,8 @@ struct Pattern {
 /// project from its root down; one more than are looked at, if there are more.
 fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
     let own = ["config.json"].into_iter().chain(SETTINGS);
-    let own = own.map(|name| (start.opencode.join(name), start.opencode, Source::Own));
+    let home = start.environment.opencode.as_path();
+    let own = own.map(|name| (home.join(name), home, Source::Own));
     let project = folders.iter().rev().flat_map(|folder| {
         SETTINGS.map(|name| (folder.join(name), *folder, start.source_in(folder)))
     });

@@ -367,16 +367,29 @@ pub fn project_of(
     }
     let here = here?;
     let is_below = |place: &Path| real_path(place) != here && root.starts_with(real_path(place));
-    if is_below(&environment.claude.join("projects")) {
+    // A folder of each project, named for it.
+    let claude = std::iter::once(&environment.claude);
+    let mut projects = claude
+        .chain(&environment.qwen)
+        .map(|home| home.join("projects"));
+    if projects.any(|projects| is_below(&projects)) {
         let slugs = [claude_slug(here), claude_slug(&environment.cwd)];
         let is_here = |part: &std::ffi::OsStr| slugs.iter().any(|slug| part == slug.as_str());
         return root.iter().any(is_here).then(|| here.to_owned());
     }
-    let is_general = store.layout() == Layout::Coder
-        || store.layout() == Layout::Instructions
-        || is_below(&environment.codex)
-        || is_below(&environment.claude)
-        || is_below(&environment.gemini);
+    // What an agent keeps for all projects, and, with `@` in its name, for another one.
+    let editors = environment.editors.iter();
+    let mut of_editors = editors.map(|user| user.join("globalStorage"));
+    let is_general = matches!(store.layout(), Layout::Coder | Layout::Instructions)
+        || store.name().contains('@')
+        || [&environment.codex, &environment.claude, &environment.gemini]
+            .into_iter()
+            .chain(&environment.qwen)
+            .chain(&environment.hermes)
+            .chain(&environment.openclaw)
+            .chain(&environment.letta)
+            .any(|home| is_below(home))
+        || of_editors.any(|storage| is_below(&storage));
     (!is_general).then(|| here.to_owned())
 }
 

@@ -36,7 +36,9 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
 
 fn long_summary(store: &CuratedStore<'_>, document: &Document) -> Option<Found> {
     let summary = &document.memory.summary;
-    let words = summary.split_whitespace().count();
+    // The sign that something was left out is no word.
+    let words = summary.split_whitespace().filter(|word| *word != "…");
+    let words = words.count();
     if words <= SUMMARY_WORDS {
         return None;
     }

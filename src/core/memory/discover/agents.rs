@@ -40,14 +40,12 @@ impl Discovery<'_> {
         }
         for home in &environment.qwen {
             let projects = home.join("projects");
-            let own = claude_slug(&self.project.shared_root);
             let why = "Qwen Code's memory of this project";
-            add(
-                "qwen".to_owned(),
-                projects.join(&own).join("memory"),
-                Layout::Index,
-                why,
-            );
+            // A linked work tree has a memory of its own, in older versions that of the main one.
+            for root in [self.project.root(), &self.project.shared_root] {
+                let root = projects.join(claude_slug(root)).join("memory");
+                add("qwen".to_owned(), root, Layout::Index, why);
+            }
             let why = "Qwen Code's memory for all projects";
             add(
                 "qwen-user".to_owned(),

@@ -38,16 +38,20 @@ pub fn searched_places(
     let mut rows = Vec::new();
     if settings.discover_project {
         let here = super::PROJECT_PLACES.iter().map(|(place, _)| *place);
-        let names = here.chain(["CLAUDE.md", "AGENTS.md", "GEMINI.md"]);
+        let names = here.chain(["CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md"]);
         rows.push(SearchedPlace {
             owner: "this project",
             locations: names.map(str::to_owned).collect(),
         });
     }
-    let memories: [&[&str]; 2] = if settings.discover_home {
-        [&["projects", "agent-memory"], &["memories", "sessions"]]
+    let memories: [&[&str]; 3] = if settings.discover_home {
+        [
+            &["projects", "agent-memory"],
+            &["memories", "sessions"],
+            &["projects", "memories"],
+        ]
     } else {
-        [&["projects"], &["sessions"]]
+        [&["projects"], &["sessions"], &["projects"]]
     };
     rows.extend([
         row(
@@ -86,7 +90,7 @@ pub fn searched_places(
             Agent::Cline.name(),
             below(&locations.cline, &["data/sessions"]),
         ),
-        row(Agent::Qwen.name(), below(&locations.qwen, &["projects"])),
+        row(Agent::Qwen.name(), below(&locations.qwen, memories[2])),
         row(Agent::Kiro.name(), below(&locations.kiro, &["sessions"])),
         row(Agent::Kimi.name(), below(&locations.kimi, &["sessions"])),
         row(Agent::Goose.name(), below(&locations.goose, &["sessions"])),
@@ -106,6 +110,7 @@ pub fn searched_places(
     ]);
     if settings.discover_home {
         let lessons = expand(&settings.coder_path, &environment.home, &environment.cwd);
+        rows.push(row("letta", below(&environment.letta, &["agents"])));
         rows.push(row("lessons", vec![lessons]));
     }
     rows

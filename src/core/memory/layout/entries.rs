@@ -11,7 +11,7 @@ use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
-use crate::core::text::header::frontmatter::Frontmatter;
+use crate::core::text::header::frontmatter::{Frontmatter, scalar};
 use crate::core::text::header::section::{by_heading, by_mark, heading};
 use crate::core::text::header::{Entry, fitted, newline, prose, slug, summary};
 use crate::core::text::{diff, one_line};
@@ -79,6 +79,35 @@ fn is_memory(root: &Root, path: &str) -> bool {
         }
         _ => !matches!(path, "phase2_workspace_diff.md" | "README.md"),
     }
+}
+
+/// The files that an agent keeps many memories in, and reads as they are.
+const FILES_OF_ENTRIES: [&str; 3] = ["MEMORY.md", "USER.md", "DREAMS.md"];
+
+/// Whether a file is a block of a Letta agent, which has a description in its header.
+fn is_block(root: &Root, file: &str) -> bool {
+    let agents = root.path().ancestors().nth(2);
+    let is_letta = agents.is_some_and(|agents| agents.ends_with("agents"));
+    is_letta && (file.starts_with("system/") || file.starts_with("reference/"))
+}
+
+/// The content of a new file, with the description in a header and the name as its title. Letta takes
+/// no other field in a header, and other agents read either as text.
+fn with_fields(input: &WriteInput<'_>) -> String {
+    let fields = input.fields;
+    let description = fields.description.as_deref().map(one_line);
+    let description = description.filter(|description| !description.is_empty());
+    let head = description.map(|said| format!("---\ndescription: {}\n---\n\n", scalar(&said)));
+    let is_own =
+        |name: &String| *name != stem(input.file) && summary::title(input.content).is_none();
+    let name = fields.name.as_deref().map(one_line).filter(is_own);
+    let title = name.map(|name| format!("# {name}\n\n"));
+    format!(
+        "{}{}{}",
+        head.unwrap_or_default(),
+        title.unwrap_or_default(),
+        input.content
+    )
 }
 
 /// Where a new memory goes in the directory: a folder, a file that it is added to, or `""` for a
@@ -205,13 +234,16 @@ impl Rules for Entries {
             Some(&old[..head.body()])
         });
         let head = old.filter(|_| Frontmatter::parse(input.content).is_none());
+        let is_new = input.old.is_none() && Frontmatter::parse(input.content).is_none();
+        let is_of_its_own = !FILES_OF_ENTRIES.contains(&input.file);
         Ok(match head {
             Some(head) => format!("{head}{}", fitted(head, input.content)),
+            None if is_new && is_of_its_own => with_fields(input),
             None => input.content.to_owned(),
         })
     }
 
-    fn append(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+    fn append(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
         let old = input.old.unwrap_or_default();
         let nl = newline(old);
         let end = if old.ends_with('\n') || old.is_empty() {
@@ -220,7 +252,8 @@ impl Rules for Entries {
             nl
         };
         let content = input.content.trim_end_matches(['\r', '\n']);
-        if !by_mark(old).is_empty() {
+        let is_of_hermes = limit(planned.root(), input.file).is_some();
+        if !by_mark(old).is_empty() || (is_of_hermes && !old.trim().is_empty()) {
             return Ok(format!("{old}{end}§{nl}{}", fitted(old, content)));
         }
         let entry = match &input.fields.name {
@@ -237,6 +270,14 @@ impl Rules for Entries {
 
     fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
         check_protected(file, old.unwrap_or_default())?;
+        let head = Frontmatter::parse(text);
+        let description = head.as_ref().and_then(|head| head.get("description"));
+        if old.is_none() && is_block(root, file) && description.is_none_or(str::is_empty) {
+            return Err(Error::refused(
+                file,
+                "Letta takes a block only with a description; give one",
+            ));
+        }
         let length = |text: &str| text.chars().count();
         let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);
         match limit(root, file).filter(is_over) {
@@ -256,9 +297,9 @@ impl Rules for Entries {
     fn companion(
         &self,
         planned: &dyn FileView,
-        root: &Root,
         touched: &[TouchedFile],
     ) -> Result<Option<(String, String)>> {
+        let root = planned.root();
         let notes: Vec<String> = touched
             .iter()
             .filter(|_| is_codex(root))
@@ -396,6 +437,8 @@ mod tests {
             titles("Likes tabs.\n§\nUses zsh.\n"),
             ["Likes tabs.", "Uses zsh."]
         );
+        let long = "記".repeat(200);
+        assert_eq!(titles(&format!("{long}\n§\n"))[0], "記".repeat(80));
         assert_eq!(
             titles("# Day\n\n## One\nx\n### sub\n## Two\n"),
             ["One", "Two"]

@@ -12,12 +12,14 @@ use crate::core::text::header::summary;
 use crate::core::{Error, Result};
 
 /// The instruction files that are listed, below any directory.
-pub const NAMES: [&str; 5] = [
+pub const NAMES: [&str; 7] = [
     "CLAUDE.md",
     "CLAUDE.local.md",
     "AGENTS.md",
     "GEMINI.md",
+    "QWEN.md",
     ".claude/CLAUDE.md",
+    ".qwen/QWEN.local.md",
 ];
 
 /// Whether a path below a directory is that of an instruction file: one of [`NAMES`], or one that
@@ -138,16 +140,21 @@ mod tests {
         for (path, text) in [
             ("AGENTS.md", "# Agents\n\nBe brief.\n"),
             (".claude/CLAUDE.md", "Be kind.\n\n"),
+            ("QWEN.md", "## Style\n\nBe short.\n"),
             ("README.md", "# Readme\n"),
         ] {
             std::fs::write(home.path().join(path), text).expect("written");
         }
         let store = Store::open("i", home.path(), Some(Layout::Instructions)).expect("a store");
         let rows = Instructions.view(&store, View::Files).expect("lists");
-        assert_eq!(rows, ".claude/CLAUDE.md    (10B)\nAGENTS.md  Agents  (20B)");
+        assert_eq!(
+            rows,
+            ".claude/CLAUDE.md    (10B)\nAGENTS.md  Agents  (20B)\nQWEN.md    (20B)"
+        );
+        assert_eq!(store.list().expect("lists")[2].entries[0].slug, "style");
         assert_eq!(
             Instructions.context(&store).expect("reads"),
-            "Be kind.\n\n# Agents\n\nBe brief."
+            "Be kind.\n\n# Agents\n\nBe brief.\n\n## Style\n\nBe short."
         );
         let allowed = |operation: Operation, path: &str| {
             Instructions.allow(operation, path, store.root()).is_ok()

@@ -68,11 +68,12 @@ fn is_mark(line: &str) -> bool {
     line.trim() == MARK
 }
 
-/// The first words of a line.
+/// The first words of a line; of a script without blanks, its first characters.
 fn beginning(line: &str) -> String {
     const MOST_WORDS: usize = 8;
+    const MOST_CHARACTERS: usize = 80;
     let words: Vec<&str> = line.split_whitespace().take(MOST_WORDS).collect();
-    words.join(" ")
+    words.join(" ").chars().take(MOST_CHARACTERS).collect()
 }
 
 const BLANK: [char; 5] = ['\u{feff}', '\r', '\n', ' ', '\t'];

@@ -39,7 +39,6 @@ pub(super) fn read(home: &Path, agent: Agent, draft: Option<&Draft>) -> AgentCon
         environment: &environment,
         settings: &Settings::default(),
         managed: &home.join("managed"),
-        opencode: &home.join(".config/opencode"),
         copilot: &home.join(".copilot"),
         variables: &[],
         draft,
