@@ -21,6 +21,9 @@ const SHORTEST: usize = 6;
 /// younger than the change may have made it.
 const SEEN_BEFORE_LOGGED: i64 = 10 * 60 * 1000;
 
+/// How many milliseconds a call of tome's server may wait for its permission and then take.
+const LONGEST_CALL: i64 = 10 * 60 * 1000;
+
 /// Something that happened to a file.
 pub(super) enum Step<'a> {
     /// An agent's call.
@@ -128,7 +131,7 @@ impl<'a> Replay<'a> {
                 }
             }
             Step::Change(record, after) => {
-                self.set(after, Some(number));
+                self.set(after, Some(self.caller(record).unwrap_or(number)));
                 // What is undone was there before.
                 if matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo) {
                     let new = self.parts.iter_mut().flatten();
@@ -140,6 +143,20 @@ impl<'a> Replay<'a> {
             Step::Seen(text) => self.set(text, None),
         }
         self.steps.push(step);
+    }
+
+    /// The call of a tool of tome's that made this change: what tome added to what the call wrote, such
+    /// as a header, is the call's, too.
+    fn caller(&self, record: &Record) -> Option<usize> {
+        let last = self.steps.len().checked_sub(1)?;
+        let Step::Call(call) = &self.steps[last] else {
+            return None;
+        };
+        let is_tool = !record.author.is_person() && !record.author.is_outside();
+        let is_recent = call
+            .time
+            .is_some_and(|time| record.time - time <= LONGEST_CALL);
+        (is_tool && call.tool.contains("memory_") && is_recent).then_some(last)
     }
 
     /// Gives a call the lines that it adds, if tome saw them shortly before and did not know who wrote
@@ -517,6 +534,28 @@ mod tests {
             Some(Step::Seen(_)) | None => 0,
         });
         times.collect()
+    }
+
+    #[test]
+    fn what_tome_adds_to_what_a_call_wrote_is_the_calls() {
+        let text = "---\nname: feeding\n---\n\nAt noon.\n";
+        let mut written = whole(10, "At noon.\n");
+        written.tool = "mcp__tome__memory_write".to_owned();
+        let made = |door: &str, time: i64| {
+            let (mut record, before, after) = seen(time, "", text);
+            record.author = Author {
+                who: "codex".to_owned(),
+                door: door.to_owned(),
+            };
+            [(record, before, after)]
+        };
+        let calls = [written];
+        assert_eq!(times(&calls, &made("mcp", 20), text), [10, 10, 10, 0, 10]);
+        for change in [made("cli", 20), made("mcp", 20 + LONGEST_CALL)] {
+            let time = -change[0].0.time;
+            let told = times(&calls, &change, text);
+            assert_eq!(told, [time, time, time, 0, 10]);
+        }
     }
 
     #[test]
