@@ -125,6 +125,11 @@ fn nothing_found_offers_to_leave_the_filter_out_that_is_the_cause() {
     ui.lacks(["without type:project"]);
     ui.after("<cr>").shows(["Auth Refactor"]).lacks(["in:logs"]);
     ui.shows(["type:project ×"]);
+    // A log that only has its letters is not in the way of the word.
+    ui.after("<c-u>in:logs<space>tea")
+        .shows(["without in:logs"])
+        .lacks(["∴"]);
+    ui.after("<cr>").shows(["Likes tea."]);
 }
 
 #[test]
