@@ -154,13 +154,8 @@ impl SearchWorker {
             Ok(query) => query,
             Err(wrong) => {
                 return reporter.deliver(FindResults {
-                    rows: Vec::new(),
-                    total: 0,
-                    is_newest_first: false,
-                    progress: SearchState::Complete,
                     wrong: Some(wrong),
-                    without: Vec::new(),
-                    terms: Vec::new(),
+                    ..FindResults::default()
                 });
             }
         };
@@ -171,10 +166,7 @@ impl SearchWorker {
                 rows: rows.collect(),
                 total,
                 is_newest_first: true,
-                progress: SearchState::Complete,
-                wrong: None,
-                without: Vec::new(),
-                terms: Vec::new(),
+                ..FindResults::default()
             });
         }
         query.filters.says_only = job.says_only;
@@ -407,11 +399,10 @@ impl ResultReporter<'_> {
         self.deliver(FindResults {
             total: found.total + (rows.len() - found_rows),
             rows,
-            is_newest_first: false,
             progress,
-            wrong: None,
             without: self.without.clone(),
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
+            ..FindResults::default()
         });
     }
 
