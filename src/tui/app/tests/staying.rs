@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ratatui::Frame;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::Event as Input;
 
 use super::pruning::record;
 use super::{AUTH, TestApp, has, kept_text};
@@ -177,6 +178,10 @@ fn the_line_of_a_row_is_the_line_of_the_preview_and_where_enter_leads() {
     let mut ui = with_long_log();
     ui.press("/ answer<space>31.4");
     ui.row_has("  answer 31.4", "answer 31.4");
+    // In the query, in the row, and in the preview, which a smaller screen keeps there.
+    assert_eq!(ui.text().matches("answer 31.4").count(), 3);
+    ui.tell(Event::Input(vec![Input::Resize(80, 24)]));
+    assert_eq!(ui.text().matches("answer 31.4").count(), 3);
     ui.after("<cr>").shows(["answer 31.4", "1/1 found"]);
 }
 
