@@ -182,7 +182,7 @@ fn review(stage: &TerminalSession) {
 /// The session behind each line of a memory.
 fn why(stage: &TerminalSession) {
     browse(stage);
-    stage.press("W", "claude-code 11d");
+    stage.press("W", "tells who wrote this line");
     // On to the line that the session wrote.
     stage.press("jjjjjj", "Fix refresh rotation");
 }

@@ -79,7 +79,7 @@ impl MergeTask {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct FindResults {
     pub(crate) rows: Vec<HitRow>,
     /// The number of matching lines, including those not in `rows`.

@@ -285,7 +285,7 @@ impl Root {
             )),
             Ok(meta) if meta.permissions().readonly() => Err(Error::refused(
                 path,
-                "the file is read-only; make it writable (chmod u+w) to change it",
+                "the file is read-only; chmod u+w lets you change it",
             )),
             Ok(_) => Ok(()),
             Err(e) if is_absent(&e) => Ok(()),

@@ -86,7 +86,7 @@ impl SearchCache {
 }
 
 /// The progress of a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchState {
     /// The words as they are typed are being searched.
     Looking,
@@ -96,6 +96,7 @@ pub enum SearchState {
     /// The search was cancelled.
     Stale,
     /// Everything was searched.
+    #[default]
     Complete,
 }
 

@@ -21,7 +21,7 @@ const OBVIOUS: [Action; 10] = [
 
 pub(crate) fn palette(keymap: &Keymap, context: KeyContext) -> Chooser {
     let chooser = Chooser::new("do", options(keymap, context));
-    chooser.with_width(72).with_search(rank)
+    chooser.with_width(80).with_search(rank)
 }
 
 fn options(keymap: &Keymap, context: KeyContext) -> Vec<ChooserOption> {

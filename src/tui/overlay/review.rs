@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::scrolled_lines;
 use crate::core::change::{BrokenLinks, Change, ChangeVerb};
@@ -14,7 +14,7 @@ use crate::tui::keymap::KeyContext;
 use crate::tui::layout::centred;
 use crate::tui::model::PaneContext;
 use crate::tui::pane::{Pane, Step};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::diff::Diff;
 
 /// Shows a change for confirmation.
@@ -38,11 +38,15 @@ impl ReviewDialog {
         }
     }
 
-    fn wrapped_notes(&self, width: u16) -> Vec<String> {
-        let notes = self.notes.iter();
-        notes
-            .flat_map(|note| cells::wrapped(note, usize::from(width)))
-            .collect()
+    fn wrapped_notes(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+        let sizes = self.change.index_sizes();
+        let notes = self.notes.iter().flat_map(|note| {
+            let is_size = sizes.contains(note);
+            let role = if is_size { Role::Muted } else { Role::Warn };
+            let lines = cells::wrapped(note, usize::from(width)).into_iter();
+            lines.map(move |line| theme.line(line, role))
+        });
+        notes.collect()
     }
 
     /// What the change does, for the title.
@@ -139,7 +143,7 @@ impl ReviewDialog {
         let whole = cx.areas.whole;
         let width = (whole.width * 9 / 10).min(104);
         let lines = self.diff.lines(cx.theme, width.saturating_sub(4));
-        let noted = self.wrapped_notes(width.saturating_sub(4)).len();
+        let noted = self.wrapped_notes(width.saturating_sub(4), cx.theme).len();
         let rows = u16::try_from(lines.len() + noted).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
@@ -205,7 +209,7 @@ impl Pane for ReviewDialog {
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
         let area = self.area(cx);
         let width = area.width.saturating_sub(4);
-        let noted = u16::try_from(self.wrapped_notes(width).len()).unwrap_or(0);
+        let noted = u16::try_from(self.wrapped_notes(width, cx.theme).len()).unwrap_or(0);
         let height = area.height.saturating_sub(2 + noted);
         self.diff.scroll(lines, width, height);
         Vec::new()
@@ -223,14 +227,11 @@ impl Pane for ReviewDialog {
 
     fn view(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let inner = Dialog::inner(self.area(cx));
-        let noted = self.wrapped_notes(inner.width);
+        let noted = self.wrapped_notes(inner.width, cx.theme);
         let rows = u16::try_from(noted.len()).unwrap_or(0).min(inner.height);
         let [diff, notes] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(rows)]).areas(inner);
         frame.render_widget(self.diff.view(cx.theme, diff.width), diff);
-        let warn = cx.theme.style(Role::Warn);
-        let noted = noted.into_iter();
-        let noted = noted.map(|note| Line::from(Span::styled(note, warn)));
         draw_lines(frame, notes, noted);
     }
 }

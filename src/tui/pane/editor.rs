@@ -282,11 +282,10 @@ impl EditorPane {
         }))
     }
 
-    /// Compares the file with what it was when it was opened; tells if another program has just
-    /// changed it.
-    fn compare(&mut self, now: Option<&[u8]>, cx: &PaneContext<'_>) -> Vec<Step> {
+    /// Compares the file with what it was when it was opened.
+    fn compare(&mut self, now: Option<&[u8]>) {
         let base = self.file.base.as_deref().unwrap_or_default().as_bytes();
-        let found = match now {
+        self.outside = match now {
             None => Some(Outside::Gone),
             Some(now) if now == base => None,
             Some(now) => {
@@ -294,19 +293,6 @@ impl EditorPane {
                 Some(Outside::Changed(added, removed))
             }
         };
-        let before = std::mem::replace(&mut self.outside, found);
-        let path = &self.file.path;
-        match found.filter(|_| found != before) {
-            None => Vec::new(),
-            Some(Outside::Gone) => say_trouble(format!("{path}: {GONE}")),
-            Some(Outside::Changed(added, removed)) => {
-                let key = cx.keymap.key(KeyContext::Editor, Action::Save);
-                say_trouble(format!(
-                    "{path} was changed outside, +{added} −{removed}; {} merges both",
-                    key.unwrap_or_default()
-                ))
-            }
-        }
     }
 
     /// Goes on with another version of the text; undo leads back to the one before.
@@ -418,11 +404,14 @@ impl Pane for EditorPane {
                 Vec::new()
             }
             Event::Indexed(_) => self.look_outside(),
-            Event::Read { target, result, .. } if *target == self.target() => match result {
-                Ok(document) => self.compare(Some(&document.bytes), cx),
-                Err(Error::NotFound { .. }) => self.compare(None, cx),
-                Err(_) => Vec::new(),
-            },
+            Event::Read { target, result, .. } if *target == self.target() => {
+                match result {
+                    Ok(document) => self.compare(Some(&document.bytes)),
+                    Err(Error::NotFound { .. }) => self.compare(None),
+                    Err(_) => {}
+                }
+                Vec::new()
+            }
             Event::Resolved(text) if self.file.is_same_file(text) => {
                 let base = |base: &Option<String>| base.clone().unwrap_or_default().into_bytes();
                 let merged = counts(&base(&self.file.base), &base(&text.base));

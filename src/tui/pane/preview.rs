@@ -315,15 +315,22 @@ impl Preview {
             self.scroll = left.filter(|_| wanted.line.is_none()).unwrap_or(0);
         }
         self.content = file_content(&wanted, &document, cx);
+        self.shown = Some((wanted, document));
+        self.lay_out(cx);
+        if arrives {
+            self.go_to_line(cx);
+        }
+    }
+
+    /// Scrolls to the requested line of the text.
+    fn go_to_line(&mut self, cx: &PaneContext<'_>) {
         // The header is not part of the rendered text, so its lines are not scrolled to.
         let first = match self.mode {
             PreviewMode::Rendered => self.content.first_line,
             PreviewMode::Source => 1,
         };
-        let line = wanted.line.filter(|line| arrives && *line >= first);
-        self.shown = Some((wanted, document));
-        self.lay_out(cx);
-        if let Some(line) = line {
+        let shown = self.shown.as_ref().and_then(|(wanted, _)| wanted.line);
+        if let Some(line) = shown.filter(|line| *line >= first) {
             let height = usize::from(cx.areas.preview_text().height);
             let at = self.page.match_line_of(line - first, &self.words);
             // What the line leads to is a key away.
@@ -360,11 +367,19 @@ impl Preview {
         self.link = self.link.filter(|link| *link < links);
     }
 
-    /// Adapts to areas that have changed.
+    /// Adapts to areas that have changed; what Find found stays in sight.
     pub(crate) fn resize(&mut self, cx: &PaneContext<'_>) {
         self.lay_out(cx);
+        let is_talk = self.shown_conversation().is_some();
         if let Some((_, conversation)) = &mut self.conversation {
             conversation.resize(viewport(cx));
+        }
+        if self.requester == Requester::Find {
+            if is_talk {
+                self.go_to_start(cx);
+            } else {
+                self.go_to_line(cx);
+            }
         }
     }
 

@@ -341,9 +341,12 @@ impl Pane for TimelinePane {
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::Open | Action::Promote | Action::NextWeek | Action::When | Action::NextPane => {
-                !self.outline.is_empty()
-            }
+            Action::Open
+            | Action::Promote
+            | Action::Copy
+            | Action::PreviousWeek
+            | Action::When
+            | Action::NextPane => !self.outline.is_empty(),
             _ => true,
         }
     }

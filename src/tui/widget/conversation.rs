@@ -258,11 +258,7 @@ impl Conversation {
         self.split_pieces();
         self.selected = self.piece_of(left.selected);
         self.top = (self.piece_of(left.top.0), left.top.1);
-        self.lay_out(viewport);
-        // In a smaller window it may be below.
-        if self.window(viewport).1 < self.selected {
-            self.reveal(viewport);
-        }
+        self.lay_out_selected(viewport);
     }
 
     /// Returns the piece of a message, or the one before it.
@@ -367,10 +363,18 @@ impl Conversation {
         self.laid.retain(|piece, _| near.contains(piece));
     }
 
-    /// Lays everything out again, for another width or theme.
+    /// Lays everything out again, for another size or theme.
     pub(crate) fn resize(&mut self, viewport: Viewport<'_>) {
         self.laid.clear();
+        self.lay_out_selected(viewport);
+    }
+
+    fn lay_out_selected(&mut self, viewport: Viewport<'_>) {
         self.lay_out(viewport);
+        // In a smaller window it may be below.
+        if self.window(viewport).1 < self.selected {
+            self.reveal(viewport);
+        }
     }
 
     /// Draws the laid-out lines; `cursor` is the style of the mark beside the selected piece.

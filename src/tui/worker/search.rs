@@ -154,13 +154,8 @@ impl SearchWorker {
             Ok(query) => query,
             Err(wrong) => {
                 return reporter.deliver(FindResults {
-                    rows: Vec::new(),
-                    total: 0,
-                    is_newest_first: false,
-                    progress: SearchState::Complete,
                     wrong: Some(wrong),
-                    without: Vec::new(),
-                    terms: Vec::new(),
+                    ..FindResults::default()
                 });
             }
         };
@@ -171,10 +166,7 @@ impl SearchWorker {
                 rows: rows.collect(),
                 total,
                 is_newest_first: true,
-                progress: SearchState::Complete,
-                wrong: None,
-                without: Vec::new(),
-                terms: Vec::new(),
+                ..FindResults::default()
             });
         }
         query.filters.says_only = job.says_only;
@@ -182,16 +174,22 @@ impl SearchWorker {
             query: &query,
             limit: MOST_LINES,
         };
-        let found = find(sources, request, &mut self.cache, &reporter);
+        let mut found = find(sources, request, &mut self.cache, &reporter);
         if found.progress != SearchState::Stale {
             let near = self.meaning.as_mut().map(|own| own.near(sources, &query));
             let (near, note) = near.unwrap_or_default();
             if let Some(note) = note {
                 self.events.send(Event::Failed(note));
             }
-            let is_nothing = found.total == 0 && near.is_empty();
+            let closest = |found: &Matches| {
+                let first = found.matches.first();
+                first.map_or(KINDS.len(), |first| first.closeness as usize)
+            };
+            let closeness = closest(&found);
+            // Scattered letters are worth less than the words that a filter leaves out.
+            let is_weak = closeness >= Closeness::Letters as usize && near.is_empty();
             let without = Query::without_each_filter(&job.text).into_iter();
-            let without = without.filter_map(|(filter, rest)| {
+            let without = without.filter(|_| is_weak).filter_map(|(filter, rest)| {
                 let mut query = Query::parse_unfinished(&rest, &now).ok()?;
                 query.filters.says_only = job.says_only;
                 let request = FindRequest {
@@ -199,13 +197,13 @@ impl SearchWorker {
                     limit: MOST_LINES,
                 };
                 let found = find(sources, request, &mut self.cache, &Counter(&reporter));
-                (found.total > 0).then_some((filter, found.total))
+                (closest(&found) < closeness).then_some((filter, found.total))
             });
-            let without = if is_nothing {
-                without.collect()
-            } else {
-                Vec::new()
-            };
+            let without: Vec<_> = without.collect();
+            if !without.is_empty() {
+                found.matches.clear();
+                found.total = 0;
+            }
             let reporter = ResultReporter {
                 near,
                 without,
@@ -401,11 +399,10 @@ impl ResultReporter<'_> {
         self.deliver(FindResults {
             total: found.total + (rows.len() - found_rows),
             rows,
-            is_newest_first: false,
             progress,
-            wrong: None,
             without: self.without.clone(),
             terms: KINDS.map(|kind| (kind, found.terms(kind).to_vec())).into(),
+            ..FindResults::default()
         });
     }
 

@@ -187,13 +187,8 @@ fn rows_stay_until_there_are_others_and_what_is_looked_for_is_said() {
     let unfinished = |progress| Event::Found {
         generation,
         found: Arc::new(FindResults {
-            rows: Vec::new(),
-            total: 0,
-            is_newest_first: false,
             progress,
-            wrong: None,
-            without: Vec::new(),
-            terms: Vec::new(),
+            ..FindResults::default()
         }),
     };
     // The number before is not said to be of the new query.

@@ -238,7 +238,7 @@ impl BrowsePane {
         };
         if self.options.order.is_some() {
             // A column of its own, so that names are either whole or cut at the same place.
-            let widest = (usize::from(cx.areas.tree.width) / 4).clamp(6, 18);
+            let widest = (usize::from(cx.areas.tree.width) / 4).clamp(6, 24);
             let name = store_label(snapshot.store.name(), widest);
             let column = format!("{name}  {detail:>4}");
             right.push(theme.span(column, Role::Muted));

@@ -243,13 +243,9 @@ impl FindPane {
         }
         let source = self.source(row, is_other, theme);
         if !is_other {
-            let mut most = (width / 2).saturating_sub(5).max(6);
-            if hit.source == HitSource::Detail {
-                // The title of a memory needs the room more than the name of its store.
-                let taken = wide(&source) + wide(&ends) + indent.len() + 9;
-                most = most.min(width.saturating_sub(taken).max(width / 4));
-            }
-            ends.push(Span::styled(owner(row, most), muted));
+            let taken = wide(&source) + wide(&ends) + indent.len() + 9;
+            let left = width.saturating_sub(taken);
+            ends.push(Span::styled(owner(row, left, width), muted));
         }
         let old = hit
             .time
@@ -406,22 +402,32 @@ fn badge(row: &HitRow, theme: &Theme) -> Option<Span<'static>> {
     Some(Span::styled(text, theme.badge(category)))
 }
 
-/// Whose a row is, in at most `width` columns: the store of a memory, or the agent and the project of
-/// a log. An agent that speaks is named at the start of the row already.
-fn owner(row: &HitRow, width: usize) -> String {
+/// Whose a row is, in at most half its `width`: the store of a memory, or the agent and the project of
+/// a log. Where few columns are `left`, the title needs them more than the store's name or the agent.
+fn owner(row: &HitRow, left: usize, width: usize) -> String {
     let hit = &row.hit;
+    let most = (width / 2).saturating_sub(5).max(6);
     let Some(agent) = hit.agent else {
-        return store_label(&hit.store, width);
+        return store_label(&hit.store, most.min(left.max(width / 4)));
     };
     let project = hit.project.as_deref().map(Path::new).map(short_path);
     let project = project.as_deref().and_then(|path| path.rsplit('/').next());
     let project = project.filter(|name| !name.is_empty()).map(escape_line);
+    let agent = agent.short_name();
     let owner = match project {
-        Some(project) if hit.role == Some(Who::Assistant) => project,
-        Some(project) => format!("{} · {project}", agent.short_name()),
-        None => agent.short_name().to_owned(),
+        Some(project) => {
+            let both = format!("{agent} · {project}");
+            // An agent that speaks is named at the start of the row already.
+            let is_named = hit.role == Some(Who::Assistant);
+            if is_named || cells::width(&both) > left {
+                project
+            } else {
+                both
+            }
+        }
+        None => agent.to_owned(),
     };
-    cells::cut(&owner, width)
+    cells::cut(&owner, most)
 }
 
 /// Cuts the start of a text if its first match would be out of view.

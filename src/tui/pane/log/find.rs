@@ -92,10 +92,12 @@ impl LogPane {
         Vec::new()
     }
 
-    /// The number of the line under the cursor and of all: `3/17`; empty without words.
+    /// The number of the line under the cursor and of all: `3/17`, or of all alone while the cursor is
+    /// at none; empty without words.
     pub(super) fn match_label(&self) -> String {
         let conversation = self.conversation.as_ref();
         match conversation.and_then(|conversation| conversation.match_count()) {
+            Some((0, count)) if count > 0 => count.to_string(),
             Some((at, count)) => format!("{at}/{count}"),
             None => String::new(),
         }
