@@ -60,6 +60,16 @@ fn find_stays_with_its_query_below_the_editor() {
 }
 
 #[test]
+fn a_plan_to_save_that_comes_after_its_editor_was_left_opens_nothing() {
+    let mut ui = TestApp::with_logs();
+    ui.press("/ jwt<space>refresh <c-e> X");
+    let effects = ui.press("<c-s>");
+    ui.after("<esc>").is_in(KeyContext::Find);
+    ui.planned(&effects);
+    ui.is_in(KeyContext::Find);
+}
+
+#[test]
 fn a_memory_that_comes_back_has_the_cursor_again_unless_that_was_moved() {
     for (is_moved, expected) in [(false, "Auth Refactor"), (true, "claude")] {
         let mut ui = TestApp::new();
