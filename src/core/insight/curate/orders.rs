@@ -95,7 +95,6 @@ static AT_MOST: LazyLock<Regex> =
 
 /// A part of an order.
 struct Part {
-    number: usize,
     pattern: &'static str,
     /// The pattern without bounds of what is repeated. It matches whatever the pattern does, and takes
     /// a fraction of the time, because nothing is counted.
@@ -104,9 +103,8 @@ struct Part {
 }
 
 impl Part {
-    fn new(number: usize, pattern: &'static str) -> Self {
+    fn new(pattern: &'static str) -> Self {
         Self {
-            number,
             pattern,
             loose: OnceLock::new(),
             exact: OnceLock::new(),
@@ -152,7 +150,7 @@ struct Finder {
     words: AhoCorasick,
     /// The part of each word.
     of_words: Vec<usize>,
-    /// Whether a part may be in a text without any of its words.
+    /// Whether a part that stands in a sentence may do so without any of its words.
     is_free: Vec<bool>,
     /// The parts that stand in the sentence of each order, with their numbers.
     here: Vec<Vec<(usize, &'static str)>>,
@@ -162,13 +160,15 @@ static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
 
 impl Finder {
     fn new() -> Self {
-        let (mut parts, mut of_words) = (HashMap::new(), Vec::new());
-        let (mut words, mut is_free) = (Vec::new(), Vec::new());
-        for part in ORDERS.iter().flat_map(|order| order.parts) {
-            if let Entry::Vacant(place) = parts.entry(bare(part)) {
-                let of_part = literals(&written_out(bare(part)));
+        let (mut words, mut of_words) = (Vec::new(), Vec::new());
+        let mut is_free = Vec::new();
+        let mut numbers: HashMap<&str, (usize, usize)> = HashMap::new();
+        for part in ORDERS.iter().flat_map(parts_here) {
+            if let Entry::Vacant(place) = numbers.entry(bare(part)) {
+                let pattern = written_out(bare(part));
+                let of_part = literals(&pattern);
                 of_words.resize(of_words.len() + of_part.len(), is_free.len());
-                place.insert(Part::new(is_free.len(), bare(part)));
+                place.insert((pattern.len(), is_free.len()));
                 is_free.push(of_part.is_empty());
                 words.extend(of_part);
             }
@@ -177,16 +177,18 @@ impl Finder {
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&words)
             .expect("words that fit in memory");
-        let number = |part: &'static str| (parts[bare(part)].number, part);
         let here = ORDERS.iter().map(|order| {
-            let mut here: Vec<(usize, &str)> = parts_here(order).map(number).collect();
+            let mut here: Vec<&str> = parts_here(order).collect();
             // Few words take less time to look for.
-            here.sort_by_cached_key(|(_, part)| written_out(part).len());
-            here
+            here.sort_by_key(|part| numbers[bare(part)].0);
+            let here = here.into_iter().map(|part| (numbers[bare(part)].1, part));
+            here.collect()
         });
         let here = here.collect();
+        let all = ORDERS.iter().flat_map(|order| order.parts);
+        let all = all.map(|part| (bare(part), Part::new(bare(part))));
         Self {
-            parts,
+            parts: all.collect(),
             words,
             of_words,
             is_free,
