@@ -11,6 +11,7 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::table::{FILE_ARGUMENTS, STORE, Served, Tool};
 use super::{ServerSetup, StorePurpose};
 use crate::core::Result;
+use crate::core::change::history::SERVER;
 use crate::core::change::{
     Author, Change, ChangeContext, ChangeRequest, CommittedChange, plan, plan_and_commit,
 };
@@ -377,7 +378,7 @@ impl<'a> Call<'a> {
         let moment = (self.setup.clock)();
         let author = Author {
             who: self.client.name.clone(),
-            door: "mcp".to_owned(),
+            door: SERVER.to_owned(),
         };
         let roots = [store.root().path()];
         let committed = plan_and_commit(&self.setup.history, &roots, &author, &moment, || {

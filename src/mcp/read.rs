@@ -8,7 +8,7 @@ use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, REVISION, Tool, ToolEf
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{observe, observe_store};
 use crate::core::log::Agent;
-use crate::core::memory::citation::Citation;
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::{Layout, View};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
@@ -136,9 +136,12 @@ fn read(call: &Call<'_>) -> ToolResult {
     let (store, citation) = call.find(reference)?;
     let worded = |error| Failure::Core(error, Some(store.layout()));
     // A name that looks like a citation of a part is that of a file, if there is one.
-    let file = citation.as_file();
-    let citation = if store.holds(&file.path) {
-        file
+    let citation = if store.holds(reference) {
+        Citation {
+            store: None,
+            path: reference.to_owned(),
+            part: CitedPart::Whole,
+        }
     } else {
         citation
     };

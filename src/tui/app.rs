@@ -435,6 +435,10 @@ impl App {
             return;
         }
         let mut pane = self.panes.remove(at);
+        if pane.key_context() == KeyContext::Editor {
+            // A plan to save its text comes too late.
+            self.generation += 1;
+        }
         pane.rest();
         if let Some(name) = pane.identity() {
             self.kept.retain(|(kept, _)| *kept != name);

@@ -464,6 +464,27 @@ fn the_same_project_at_two_paths_is_one_and_a_moved_one_goes_on() {
 }
 
 #[test]
+fn of_two_copies_of_a_project_on_one_machine_one_is_shared() {
+    let remote = Remote::new();
+    let home = Home::new();
+    let folder = home.claude_folder().replace(".claude", ".qwen");
+    let other = folder.replace("-project", "-copy");
+    machine::make_project(&home.project());
+    machine::make_project(&home.path().join("copy"));
+    for (folder, text) in [(&folder, "mine"), (&other, "the copy's")] {
+        home.file(&format!("{folder}/memory/MEMORY.md"), "# Memory\n");
+        home.file(&format!("{folder}/memory/a.md"), text);
+    }
+    let settings = "[[agent]]\nname = \"qwen\"\nsync = true\n";
+    home.file(".config/tome/config.toml", settings);
+    home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
+    let told = home.ok(&["sync"]);
+    has(&told, ["1 sent", "is the same project as"]);
+    assert_eq!(home.read(&format!("{folder}/memory/a.md")), "mine");
+    assert_eq!(home.read(&format!("{other}/memory/a.md")), "the copy's");
+}
+
+#[test]
 fn secrets_and_orders_are_held_back_on_both_ways_until_somebody_says_otherwise() {
     let (remote, one, two) = machines(Accept);
     let secret = format!("The key is ghp_{}\n", "a1B2".repeat(9));

@@ -29,7 +29,7 @@ pub use lock::{Holder, Lock, Wait, WaitObserver};
 pub use pending::Unfinished;
 pub use prune::{PruneOptions, Pruned, RunMode};
 pub use record::{
-    Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, Tombstone,
+    Author, ChangeVerb, DeletedMemory, Direction, FileChange, Origin, Record, SERVER, Tombstone,
 };
 pub(in crate::core) use record::{INCOMING, is_incoming};
 

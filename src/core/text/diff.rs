@@ -213,14 +213,17 @@ pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     Some(merged)
 }
 
-/// The lines that both texts have: what two texts that nobody wrote after another start from.
+/// The lines that both texts have, in their order: the base of two texts that have none.
 pub fn common(a: &str, b: &str) -> String {
-    let removed = line_replacements(a.as_bytes(), b.as_bytes());
     let lines: Vec<&str> = a.split_inclusive('\n').collect();
-    let is_removed = |line: usize| removed.iter().any(|one| one.old.contains(&line));
-    let kept = lines.iter().enumerate();
-    kept.filter_map(|(number, line)| (!is_removed(number)).then_some(*line))
-        .collect()
+    let mut kept = String::new();
+    let mut at = 0;
+    for one in line_replacements(a.as_bytes(), b.as_bytes()) {
+        kept.extend(lines[at..one.old.start].iter().copied());
+        at = one.old.end;
+    }
+    kept.extend(lines[at..].iter().copied());
+    kept
 }
 
 /// Merges two edits of `base`. Where both changed the same or adjacent lines, `theirs` is taken.

@@ -102,8 +102,6 @@ impl App {
                 Err(error) => Toast::trouble(error.to_string()),
             })],
             Event::EditorLeft(left) => {
-                // A plan to save it comes too late.
-                self.generation += 1;
                 let action = if left.text.base.is_none() {
                     Action::New
                 } else {

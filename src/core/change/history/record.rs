@@ -41,12 +41,15 @@ impl Author {
 
     /// Whether a person made the change. What agents and other programs wrote waits for review.
     pub fn is_person(&self) -> bool {
-        !matches!(self.door.as_str(), FILES | "mcp" | "hook")
+        !matches!(self.door.as_str(), FILES | SERVER | "hook")
     }
 }
 
 /// The door of changes that were made directly in the files.
 const FILES: &str = "files";
+
+/// The door of changes that agents made by calls of tome's server.
+pub const SERVER: &str = "mcp";
 
 /// The conversation in which a change was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

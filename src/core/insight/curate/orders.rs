@@ -13,6 +13,7 @@ mod literals;
 mod patterns;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -96,9 +97,9 @@ static AT_MOST: LazyLock<Regex> =
 /// A part of an order.
 struct Part {
     pattern: &'static str,
-    /// The pattern without bounds of what is repeated. It matches whatever the pattern does, and takes
-    /// a fraction of the time, because nothing is counted.
-    loose: OnceLock<Regex>,
+    /// The pattern with any number of what may be repeated only so often, if it has such. It matches
+    /// whatever the pattern does, and takes a fraction of the time, because nothing is counted.
+    loose: OnceLock<Option<Regex>>,
     exact: OnceLock<Regex>,
 }
 
@@ -118,10 +119,12 @@ impl Part {
     fn is_in(&self, text: &str) -> bool {
         let loose = self.loose.get_or_init(|| {
             let pattern = in_bytes(self.pattern);
-            let loose = AT_MOST.replace_all(pattern.as_bytes(), &b"*"[..]);
-            build(&String::from_utf8_lossy(&loose))
+            match AT_MOST.replace_all(pattern.as_bytes(), &b"*"[..]) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(loose) => Some(build(&String::from_utf8_lossy(&loose))),
+            }
         });
-        has(loose, text) && has(self.exact(), text)
+        loose.as_ref().is_none_or(|loose| has(loose, text)) && has(self.exact(), text)
     }
 }
 

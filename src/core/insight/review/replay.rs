@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::why::TouchingCall;
-use crate::core::change::history::{ChangeVerb, Record};
+use crate::core::change::history::{ChangeVerb, Record, SERVER};
 use crate::core::log::touch::{FileUse, ReplacedText, TextEdit};
 use crate::core::text::diff;
 
@@ -152,7 +152,8 @@ impl<'a> Replay<'a> {
         let Step::Call(call) = &self.steps[last] else {
             return None;
         };
-        let is_tool = !record.author.is_person() && !record.author.is_outside();
+        let is_undone = matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo);
+        let is_tool = record.author.door == SERVER && !is_undone;
         let is_recent = call
             .time
             .is_some_and(|time| record.time - time <= LONGEST_CALL);

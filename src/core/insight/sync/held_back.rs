@@ -59,8 +59,14 @@ impl StoreSides<'_> {
 
     /// Whether a content may not pass.
     pub(super) fn is_held_back(&mut self, path: &str, bytes: &[u8], is_outgoing: bool) -> bool {
-        let known = self.blobs.checked.borrow_mut().why(&Revision::of(bytes));
-        let why = known.unwrap_or_else(|| reason(bytes).map(str::to_owned));
+        let mut checked = self.blobs.checked.borrow_mut();
+        let content = Revision::of(bytes);
+        let why = checked.why(&content).unwrap_or_else(|| {
+            let why = reason(bytes);
+            checked.note(content, why);
+            why.map(str::to_owned)
+        });
+        drop(checked);
         let id = || id_of(&self.key.key, path, bytes);
         why.is_some_and(|why| self.hold_back(id(), path, why, is_outgoing))
     }

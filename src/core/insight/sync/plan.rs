@@ -551,8 +551,9 @@ impl<'a> StoreSides<'a> {
             let mut new = self.to_keep.borrow_mut();
             new.push(bytes.to_vec());
             let size: usize = new.iter().map(Vec::len).sum();
+            let are_many = new.len() >= 256 || size > MANY;
             drop(new);
-            if size > MANY {
+            if are_many {
                 self.keep_rest()?;
             }
         }

@@ -169,7 +169,7 @@ impl Sync<'_> {
             let root = here.store.root().path().to_owned();
             let known = state.keys.get(&root).cloned();
             let problem = match keys.of(&here.store, here.project.as_deref(), known.as_deref()) {
-                Ok(key) => match ready.iter().find(|other| other.key == key) {
+                Ok(key) => match ready.iter().find(|other| other.key.key == key.key) {
                     Some(other) => Some(format!(
                         "is the same project as {}, which is shared; a name of its own makes it another one: tome sync --add {} --project NAME",
                         other.here.store.root().path().display(),

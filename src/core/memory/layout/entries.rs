@@ -98,8 +98,10 @@ fn with_fields(input: &WriteInput<'_>) -> String {
     let description = fields.description.as_deref().map(one_line);
     let description = description.filter(|description| !description.is_empty());
     let head = description.map(|said| format!("---\ndescription: {}\n---\n\n", scalar(&said)));
-    let is_own =
-        |name: &String| *name != stem(input.file) && summary::title(input.content).is_none();
+    let is_own = |name: &String| {
+        let is_given = !name.is_empty() && *name != stem(input.file);
+        is_given && summary::title(input.content).is_none()
+    };
     let name = fields.name.as_deref().map(one_line).filter(is_own);
     let title = name.map(|name| format!("# {name}\n\n"));
     format!(
@@ -228,19 +230,31 @@ impl Rules for Entries {
         memory
     }
 
-    fn compose(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
-        let old = input.old.and_then(|old| {
-            let head = Frontmatter::parse(old)?;
-            Some(&old[..head.body()])
-        });
-        let head = old.filter(|_| Frontmatter::parse(input.content).is_none());
-        let is_new = input.old.is_none() && Frontmatter::parse(input.content).is_none();
+    fn compose(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+        let has_header = Frontmatter::parse(input.content).is_some();
+        if let Some(old) = input.old {
+            let head = Frontmatter::parse(old).filter(|_| !has_header);
+            let head = head.map_or("", |head| &old[..head.body()]);
+            return Ok(match head {
+                "" => input.content.to_owned(),
+                head => format!("{head}{}", fitted(head, input.content)),
+            });
+        }
         let is_of_its_own = !FILES_OF_ENTRIES.contains(&input.file);
-        Ok(match head {
-            Some(head) => format!("{head}{}", fitted(head, input.content)),
-            None if is_new && is_of_its_own => with_fields(input),
-            None => input.content.to_owned(),
-        })
+        let text = if has_header || !is_of_its_own {
+            input.content.to_owned()
+        } else {
+            with_fields(input)
+        };
+        let head = Frontmatter::parse(&text);
+        let description = head.as_ref().and_then(|head| head.get("description"));
+        if is_block(planned.root(), input.file) && description.is_none_or(str::is_empty) {
+            return Err(Error::refused(
+                input.file,
+                "Letta takes a block only with a description in its header; give one",
+            ));
+        }
+        Ok(text)
     }
 
     fn append(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
@@ -270,14 +284,6 @@ impl Rules for Entries {
 
     fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
         check_protected(file, old.unwrap_or_default())?;
-        let head = Frontmatter::parse(text);
-        let description = head.as_ref().and_then(|head| head.get("description"));
-        if old.is_none() && is_block(root, file) && description.is_none_or(str::is_empty) {
-            return Err(Error::refused(
-                file,
-                "Letta takes a block only with a description; give one",
-            ));
-        }
         let length = |text: &str| text.chars().count();
         let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);
         match limit(root, file).filter(is_over) {

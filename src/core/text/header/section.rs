@@ -68,7 +68,7 @@ fn is_mark(line: &str) -> bool {
     line.trim() == MARK
 }
 
-/// The first words of a line; of a script without blanks, its first characters.
+/// The first words of a line, of which a script without blanks has few: so many characters at most.
 fn beginning(line: &str) -> String {
     const MOST_WORDS: usize = 8;
     const MOST_CHARACTERS: usize = 80;

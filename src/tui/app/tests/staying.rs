@@ -61,12 +61,14 @@ fn find_stays_with_its_query_below_the_editor() {
 
 #[test]
 fn a_plan_to_save_that_comes_after_its_editor_was_left_opens_nothing() {
-    let mut ui = TestApp::with_logs();
-    ui.press("/ jwt<space>refresh <c-e> X");
-    let effects = ui.press("<c-s>");
-    ui.after("<esc>").is_in(KeyContext::Find);
-    ui.planned(&effects);
-    ui.is_in(KeyContext::Find);
+    for leave in ["<esc>", "<c-q> <c-q>"] {
+        let mut ui = TestApp::with_logs();
+        ui.press("/ jwt<space>refresh <c-e> X");
+        let effects = ui.press("<c-s>");
+        ui.after(leave).is_in(KeyContext::Find);
+        ui.planned(&effects);
+        ui.is_in(KeyContext::Find);
+    }
 }
 
 #[test]
