@@ -7,7 +7,9 @@ use std::ops::{Range, RangeInclusive};
 use super::PlannedFiles;
 use super::plan::Planner;
 use super::transfer::category;
-use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
+use crate::core::memory::layout::{
+    Fields, FileView as _, Layout, Operation, WriteInput, append_section,
+};
 use crate::core::text::header::section::{heading, own_span, removal_span};
 use crate::core::text::header::{Entry, fitted, lines, newline, splice};
 use crate::core::text::one_line;
@@ -23,9 +25,14 @@ pub(super) struct NamedEntry {
 }
 
 impl NamedEntry {
+    /// The entry's text.
+    fn whole(&self) -> &str {
+        &self.text[own_span(&self.text, &self.entry)]
+    }
+
     /// The entry's text without its heading or title line.
     pub(super) fn body(&self) -> &str {
-        let own = &self.text[own_span(&self.text, &self.entry)];
+        let own = self.whole();
         match lines(own, 0).next() {
             Some(first) if heading(first.text).is_some() => own[first.end..].trim_start(),
             _ => own,
@@ -111,10 +118,24 @@ impl Planner<'_> {
     pub(super) fn receive_entry(
         &self,
         planned: &mut PlannedFiles<'_>,
-        at: &NamedEntry,
+        (from, at): (Layout, &NamedEntry),
         path: &str,
     ) -> Result<String> {
         let file = self.target(Operation::Append, path)?;
+        let old = planned.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
+        let is_episode = |file: &str| file.starts_with("episodes/");
+        // Sections of a text are told apart by their headings, and an episode has its own fields.
+        let keeps_form = match self.store.layout() {
+            Layout::Instructions => true,
+            Layout::Facts if is_episode(&file) => from == Layout::Facts && is_episode(&at.file),
+            Layout::Index | Layout::Facts => old.is_some(),
+            _ => false,
+        };
+        if keeps_form {
+            let text = append_section(&old.unwrap_or_default(), at.whole());
+            planned.set(&file, Some(without_stand_ins(&text)))?;
+            return Ok(file);
+        }
         let fields = Fields {
             name: Some(at.entry.title.clone()),
             description: Some(at.entry.summary.clone()).filter(|summary| !summary.is_empty()),
@@ -122,7 +143,6 @@ impl Planner<'_> {
             tags: at.entry.tags.clone(),
             ..Fields::default()
         };
-        let old = planned.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
         let input = WriteInput {
             file: &file,
             content: at.body(),
@@ -375,6 +395,43 @@ mod tests {
         assert!(index.contains("(staging.md)"), "{index}");
         assert!(!index.contains("## Staging"), "{index}");
         assert!(index.ends_with("## Last\nx\n"), "{index}");
+    }
+
+    #[test]
+    fn an_entry_that_moves_beside_others_keeps_its_form() {
+        let temp = tempfile::tempdir().expect("a directory");
+        for (layout, from, to, moved) in [
+            (
+                Layout::Instructions,
+                ("CLAUDE.md", "# P\n\n## Test\n\nrun it\n"),
+                ("AGENTS.md", "## One\n\nx\n"),
+                "## One\n\nx\n\n## Test\n\nrun it\n",
+            ),
+            (
+                Layout::Index,
+                ("MEMORY.md", "# M\n\n## Test\n\nrun it\n"),
+                ("a.md", "---\nname: a\n---\n\n## One\nx"),
+                "---\nname: a\n---\n\n## One\nx\n\n## Test\n\nrun it\n",
+            ),
+            (
+                Layout::Facts,
+                (
+                    "episodes/01.md",
+                    "# Episodes 01\n\n## Test\n- Summary: b\n- Date: 2026-01-02\n\nrun it\n",
+                ),
+                ("episodes/02.md", "# Episodes 02\n"),
+                "# Episodes 02\n\n## Test\n- Summary: b\n- Date: 2026-01-02\n\nrun it\n",
+            ),
+        ] {
+            let dir = temp.path().join(layout.to_string());
+            let store = store(&dir, layout, &[from, to]);
+            let request = ChangeRequest::Rename {
+                from: format!("{}#test", from.0),
+                to: to.0.to_owned(),
+            };
+            let change = plan(&store, &request, &context()).expect("it moves");
+            assert_eq!(after(&change, to.0), moved);
+        }
     }
 
     #[test]

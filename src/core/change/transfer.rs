@@ -123,7 +123,8 @@ impl Departure<'_> {
             context,
         };
         if let Some(at) = leaving.entry_at(&self.planned, transfer.path)? {
-            let file = arriving.receive_entry(arrivals, &at, &transfer.place)?;
+            let file =
+                arriving.receive_entry(arrivals, (self.store.layout(), &at), &transfer.place)?;
             self.entries.push((transfer.path.to_owned(), file));
             return leaving.remove_entries(&mut self.planned, vec![at]);
         }

@@ -444,6 +444,20 @@ pub fn append_entry(old: &str, entry: &str) -> String {
     format!("{old}{nl}{}", header::fitted(old, entry))
 }
 
+/// Appends a section to `old`, after a blank line and with an end of its last line.
+pub fn append_section(old: &str, section: &str) -> String {
+    let nl = header::newline(old);
+    let is_apart = old.trim().is_empty() || old.ends_with("\n\n") || old.ends_with("\r\n\r\n");
+    let missing = if is_apart {
+        0
+    } else {
+        2 - usize::from(old.ends_with('\n'))
+    };
+    let gap = nl.repeat(missing);
+    let end = if section.ends_with('\n') { "" } else { "\n" };
+    append_entry(&format!("{old}{gap}"), &format!("{section}{end}"))
+}
+
 /// Applies the patches to the text of a file, one after the other. If the file has CRLF line
 /// endings, they are also used in the patches.
 pub fn patched(path: &str, text: &str, patches: &[Patch], matching: Matching) -> Result<String> {

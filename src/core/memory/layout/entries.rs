@@ -390,13 +390,23 @@ fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Resul
         .copied()
         .collect();
     let quoted = |lines: &[&str]| {
-        let all: Vec<String> = lines.iter().map(|line| format!("> {line}")).collect();
-        let mut text = all.join("\n");
-        if let Some((end, _)) = text.char_indices().nth(LONGEST) {
-            text.truncate(end);
-            text.push_str(" …");
+        let (mut text, mut left) = (String::new(), LONGEST);
+        for line in lines {
+            // What is left out is named by its headings.
+            let most = if line.starts_with('#') {
+                usize::MAX
+            } else {
+                left
+            };
+            let shown: String = line.chars().take(most).collect();
+            let is_cut = shown.len() < line.len();
+            if !shown.is_empty() || left > 0 {
+                let end = if is_cut { " …" } else { "" };
+                text.push_str(&format!("> {shown}{end}\n"));
+            }
+            left = left.saturating_sub(line.chars().count());
         }
-        text
+        text.trim_end().to_owned()
     };
     let said = |lines: &[&str]| lines.iter().any(|line| !line.trim().is_empty());
     Ok(match (said(&removed), said(&added)) {

@@ -2,13 +2,13 @@
 
 use super::{
     IndexUpdate, Layout, Matching, Operation, Patch, Rules, View, WriteInput, append_entry,
-    format_size, patched,
+    append_section, format_size, patched,
 };
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{Memory, stem};
-use crate::core::text::header::{newline, summary};
+use crate::core::text::header::summary;
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
@@ -210,15 +210,7 @@ fn with_entry(input: &WriteInput<'_>, entry: &str) -> String {
         };
         return format!("# {title}\n\n{entry}");
     };
-    let nl = newline(old);
-    let gap = if old.ends_with("\n\n") || old.ends_with("\r\n\r\n") {
-        String::new()
-    } else if old.ends_with('\n') {
-        nl.to_owned()
-    } else {
-        format!("{nl}{nl}")
-    };
-    append_entry(&format!("{old}{gap}"), entry)
+    append_section(old, entry)
 }
 
 fn refuse_type(input: &WriteInput<'_>) -> Result<()> {
