@@ -118,7 +118,8 @@ impl Planner<'_> {
     pub(super) fn receive_entry(
         &self,
         planned: &mut PlannedFiles<'_>,
-        (from, at): (Layout, &NamedEntry),
+        from: Layout,
+        at: &NamedEntry,
         path: &str,
     ) -> Result<String> {
         let file = self.target(Operation::Append, path)?;

@@ -386,7 +386,7 @@ impl Planner<'_> {
             if self.store.locate(to)? == at.file {
                 return Err(Error::refused(to, "the entry is there already"));
             }
-            self.receive_entry(planned, (self.store.layout(), &at), to)?;
+            self.receive_entry(planned, self.store.layout(), &at, to)?;
             self.remove_entries(planned, vec![at])?;
             return Ok(format!("Memory moved: {from} → {to}"));
         }

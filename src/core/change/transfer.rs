@@ -124,7 +124,7 @@ impl Departure<'_> {
         };
         if let Some(at) = leaving.entry_at(&self.planned, transfer.path)? {
             let file =
-                arriving.receive_entry(arrivals, (self.store.layout(), &at), &transfer.place)?;
+                arriving.receive_entry(arrivals, self.store.layout(), &at, &transfer.place)?;
             self.entries.push((transfer.path.to_owned(), file));
             return leaving.remove_entries(&mut self.planned, vec![at]);
         }

@@ -58,14 +58,14 @@ fn written_out(pattern: &str) -> String {
     replaced(replaced(pattern.to_owned(), WORDS), TABLES)
 }
 
-/// Compiles a pattern as it is. It is matched by bytes against text in lower case, because classes of all
-/// scripts and both cases would need megabytes. Word borders are those of ASCII: the fast matchers
-/// know no others.
+/// Compiles a pattern with its bounds. It is matched by bytes against text in lower case, because
+/// classes of all scripts and both cases would need megabytes. Word borders are those of ASCII: the
+/// fast matchers know no others.
 fn compiled(pattern: &str) -> Regex {
     build(&in_bytes(pattern))
 }
 
-/// A pattern in the syntax of the crate.
+/// A pattern in the syntax of `regex`, for bytes.
 fn in_bytes(pattern: &str) -> String {
     let signs = [
         (r"\S", r"(?-u:[^\s])"),
@@ -90,7 +90,7 @@ fn build(pattern: &str) -> Regex {
         .expect("a valid pattern")
 }
 
-/// How often something is repeated at most.
+/// A bound of what may be missing, as in `{0,30}`.
 static AT_MOST: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{0,[0-9]+\}\??").expect("a valid pattern"));
 
@@ -165,6 +165,7 @@ impl Finder {
     fn new() -> Self {
         let (mut words, mut of_words) = (Vec::new(), Vec::new());
         let mut is_free = Vec::new();
+        // The length and the number of each part.
         let mut numbers: HashMap<&str, (usize, usize)> = HashMap::new();
         for part in ORDERS.iter().flat_map(parts_here) {
             if let Entry::Vacant(place) = numbers.entry(bare(part)) {

@@ -81,7 +81,7 @@ pub(super) struct StoreSides<'a> {
     /// of which the remote has something that is not taken in.
     pub(super) open: BTreeSet<String>,
     pub(super) held_back: Vec<HeldBack>,
-    /// Versions that are to be kept in the history.
+    /// Versions that wait until there are enough of them to be kept in the history together.
     pub(super) to_keep: RefCell<Vec<Vec<u8>>>,
 }
 
@@ -560,6 +560,7 @@ impl<'a> StoreSides<'a> {
         Ok(Revision::of(bytes))
     }
 
+    /// Keeps the versions that still wait for others.
     pub(super) fn keep_rest(&self) -> Told<()> {
         let new = self.to_keep.take();
         let new: Vec<&[u8]> = new.iter().map(Vec::as_slice).collect();

@@ -84,6 +84,12 @@ impl SyncState {
     }
 }
 
+/// The text of a table; empty if it cannot be read, because what it has can be found out again.
+fn table(dir: &Path, name: &str) -> String {
+    let bytes = read_capped(&dir.join(name), LARGEST).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
 /// What blobs contain: a table, so that they need not be read. A blob has one content for ever, so
 /// that lines are only added.
 #[derive(Debug, Default)]
@@ -96,8 +102,7 @@ pub(super) struct KnownBlobs {
 impl KnownBlobs {
     /// The table; what is not known is read again.
     pub(super) fn load(dir: &Path) -> Self {
-        let bytes = read_capped(&dir.join(TABLE), LARGEST).unwrap_or_default();
-        let text = String::from_utf8(bytes).unwrap_or_default();
+        let text = table(dir, TABLE);
         let row = |line: &str| {
             let (id, revision) = line.split_once(' ')?;
             Some((id.to_owned(), revision.parse().ok()?))
@@ -165,8 +170,7 @@ pub(super) struct CheckedContents {
 impl CheckedContents {
     /// What is known; what is not is checked again.
     pub(super) fn load(dir: &Path) -> Self {
-        let bytes = read_capped(&dir.join(CHECKED), LARGEST).unwrap_or_default();
-        let text = String::from_utf8(bytes).unwrap_or_default();
+        let text = table(dir, CHECKED);
         let row = |line: &str| {
             let (why, revision) = line.split_once('\t')?;
             let why = Some(why.to_owned()).filter(|why| !why.is_empty());

@@ -234,10 +234,10 @@ impl Rules for Entries {
         let has_header = Frontmatter::parse(input.content).is_some();
         if let Some(old) = input.old {
             let head = Frontmatter::parse(old).filter(|_| !has_header);
-            let head = head.map_or("", |head| &old[..head.body()]);
+            let head = head.map(|head| &old[..head.body()]);
             return Ok(match head {
-                "" => input.content.to_owned(),
-                head => format!("{head}{}", fitted(head, input.content)),
+                Some(head) => format!("{head}{}", fitted(head, input.content)),
+                None => input.content.to_owned(),
             });
         }
         let is_of_its_own = !FILES_OF_ENTRIES.contains(&input.file);
