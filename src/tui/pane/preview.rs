@@ -82,6 +82,8 @@ pub(crate) struct Preview {
     requester: Requester,
     /// Whether the requested text is a new one, to be displayed from its line or where it was left.
     arrives: bool,
+    /// Whether somebody has scrolled away from where the text was displayed first.
+    is_scrolled: bool,
     /// The rows at which texts were left.
     places: HashMap<(Target, Option<String>), usize>,
 }
@@ -253,6 +255,7 @@ impl Preview {
         else {
             return;
         };
+        self.is_scrolled = false;
         match start.line {
             Some(line) => {
                 conversation.go_to(line, start.within, start.words.clone(), viewport(cx));
@@ -273,6 +276,7 @@ impl Preview {
             return false;
         };
         let is_talk = self.shown_conversation().is_some();
+        self.is_scrolled = true;
         match (to, &mut self.conversation) {
             (Move::First | Move::Last, Some((_, talk))) if is_talk => talk.step(to, viewport(cx)),
             _ => {
@@ -286,6 +290,7 @@ impl Preview {
     /// Scrolls by rows, within the text.
     pub(crate) fn scroll_by(&mut self, rows: isize, cx: &PaneContext<'_>) {
         let is_talk = self.shown_conversation().is_some();
+        self.is_scrolled = true;
         match &mut self.conversation {
             Some((_, talk)) if is_talk => talk.scroll(rows, viewport(cx)),
             _ => {
@@ -324,6 +329,7 @@ impl Preview {
 
     /// Scrolls to the requested line of the text.
     fn go_to_line(&mut self, cx: &PaneContext<'_>) {
+        self.is_scrolled = false;
         // The header is not part of the rendered text, so its lines are not scrolled to.
         let first = match self.mode {
             PreviewMode::Rendered => self.content.first_line,
@@ -367,14 +373,20 @@ impl Preview {
         self.link = self.link.filter(|link| *link < links);
     }
 
-    /// Adapts to areas that have changed; what Find found stays in sight.
+    /// Adapts to areas that have changed. What Find found stays in sight unless somebody has
+    /// scrolled away from it; then the line at the top stays there.
     pub(crate) fn resize(&mut self, cx: &PaneContext<'_>) {
+        let top = self.page.source_of(self.scroll);
         self.lay_out(cx);
+        if self.page.source_of(self.scroll) != top {
+            let height = usize::from(cx.areas.preview_text().height);
+            self.scroll_to(self.page.first_row_of(top), height);
+        }
         let is_talk = self.shown_conversation().is_some();
         if let Some((_, conversation)) = &mut self.conversation {
             conversation.resize(viewport(cx));
         }
-        if self.requester == Requester::Find {
+        if self.requester == Requester::Find && !self.is_scrolled {
             if is_talk {
                 self.go_to_start(cx);
             } else {

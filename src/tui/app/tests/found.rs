@@ -4,6 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use super::TestApp;
+use ratatui::layout::Size;
+
 use crate::core::log::Agent;
 use crate::core::search::find::SearchState;
 use crate::core::search::index::BuildProgress;
@@ -72,6 +74,35 @@ fn a_phrase_is_on_the_screen_where_it_is_opened_and_n_goes_on_to_the_next() {
     assert!(has(&here, "key change is that"), "{here}");
     assert!(has(&there, "key change is that"), "{there}");
     assert_ne!(has(&here, "Again the key"), has(&there, "Again the key"));
+}
+
+#[test]
+fn what_was_found_stays_in_sight_at_any_size_until_one_scrolls_away() {
+    let mut ui = TestApp::sized_with_logs(100, 14, Background::Dark);
+    let long =
+        "This is a line that says little, over and over, until it is wrapped.\n\n".repeat(20);
+    let text = format!("{long}The needle lies here.\n\n{long}");
+    write_log(&mut ui, "s9", &[("user", "hello"), ("assistant", &text)]);
+    let hay = ui.path("hay.md");
+    fs::write(&hay, format!("# Hay\n\n{text}")).expect("a memory");
+    ui.refresh(&[hay]);
+    for query in ["in:logs<space>needle", "in:memories<space>needle"] {
+        let has_needle = |ui: &mut TestApp, width| {
+            ui.app.resize(Size::new(width, 14));
+            let text = ui.text();
+            let preview = text.lines().map(|line| line.chars().skip(41));
+            let mut rows = preview.map(String::from_iter);
+            rows.any(|row: String| row.contains("The needle lies"))
+        };
+        ui.press("/ <c-u>");
+        ui.press(query);
+        assert!(has_needle(&mut ui, 120), "{}", ui.text());
+        assert!(has_needle(&mut ui, 100), "{}", ui.text());
+        ui.press(&"<a-down>".repeat(16));
+        assert!(!has_needle(&mut ui, 100), "{}", ui.text());
+        assert!(!has_needle(&mut ui, 120), "{}", ui.text());
+        ui.press("<esc> <esc>");
+    }
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl Page {
         self.rendered.line_of(source)
     }
 
+    /// The first of the rows that show line `source` of the content's text.
+    pub(crate) fn first_row_of(&self, source: usize) -> usize {
+        self.rendered.source.partition_point(|at| *at < source)
+    }
+
     /// The line of the content's text that a row shows, counted from 0.
     pub(crate) fn source_of(&self, row: usize) -> usize {
         self.rendered.source.get(row).copied().unwrap_or(0)
@@ -58,9 +63,7 @@ impl Page {
         // A text that begins on these rows may be wrapped onto the next ones.
         const MORE: usize = 2;
         let last = self.line_of(source);
-        let sources = &self.rendered.source;
-        let shown = sources.get(last).copied().unwrap_or(source);
-        let start = sources.partition_point(|at| *at < shown).min(last);
+        let start = self.first_row_of(self.source_of(last)).min(last);
         let end = self.height().min(last + 1 + MORE);
         let lines = self.rendered.lines.get(start..end).unwrap_or_default();
         words.best_line(lines).map_or(last, |line| start + line)
