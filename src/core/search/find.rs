@@ -23,7 +23,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Hit, Sources, allowed_logs, allows_memory, snippet};
 use crate::core::disk::parallel::on_all_cores;
-use crate::core::log::{Origin, Role};
+use crate::core::log::{MessageKind, Origin, Role};
 use crate::core::search::catalog::{last_activity, log_title};
 use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, WantedWord, index_words};
 use crate::core::search::query::{Atom, MatchMode, Polarity, Query, SearchArea};
@@ -263,6 +263,8 @@ enum Voice {
     Person,
     /// An agent's words, or the title of a session.
     Agent,
+    /// What an agent thought and did not say.
+    Thought,
     /// A program put it into the conversation.
     Program,
     Tool,
@@ -531,7 +533,10 @@ impl<'a> Search<'a> {
                     let voice = match (message.role, message.origin) {
                         (Role::Tool, _) => Voice::Tool,
                         (Role::User, Origin::Written) => Voice::Person,
-                        (Role::Assistant, Origin::Written) => Voice::Agent,
+                        (Role::Assistant, Origin::Written) => match message.kind {
+                            MessageKind::Thinking => Voice::Thought,
+                            _ => Voice::Agent,
+                        },
                         _ => Voice::Program,
                     };
                     let is_left_out = voice == Voice::Program && says_only;
@@ -858,6 +863,8 @@ mod tests {
                 ]),
             ],
         );
+        let reply = r#"{"type":"assistant","uuid":"a","timestamp":"2030-01-01T00:00:00Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"this packfile is thought"}]}}"#;
+        home.write("claude/projects/-shop/a.jsonl", &format!("{reply}\n"));
         let found = texts(&home, &["packfile"]);
         let voices: Vec<&str> = found
             .iter()
@@ -872,7 +879,8 @@ mod tests {
             let at = voices.iter().position(|voice| *voice == word);
             assert!(at.expect("found") < agents, "{found:?}");
         }
-        assert_eq!(voices.last(), Some(&"old"), "{found:?}");
+        // What was only thought is last, however new it is.
+        assert!(voices.ends_with(&["old", "thought"]), "{found:?}");
     }
 
     fn house() -> TestHome {
