@@ -36,34 +36,36 @@ impl Root {
         Some(found)
     }
 
-    /// Whether the folders have the same entries as at their stamps, and the files the sizes
-    /// and times that `files` names, in milliseconds since 1970. No file is opened.
+    /// The files that do not have the sizes and times any more that `files` names, in milliseconds
+    /// since 1970; `None` if the folders do not have the same entries as at their stamps. No file is
+    /// opened.
     ///
     /// `files` is called on each of `threads` threads. It passes files that no other call has
-    /// passed to the check it gets, until there are no more or one is not the same, and returns
-    /// whether all were the same.
-    pub fn is_unchanged(
+    /// passed to the check it gets, until there are no more, and returns those that are not the
+    /// same, or `None` if it cannot tell.
+    pub fn changed_files(
         &self,
         folders: &[FolderStamp],
         threads: usize,
-        files: impl Fn(&StampCheck<'_>) -> bool + Sync,
-    ) -> bool {
-        let Some(dir) = &self.dir() else { return false };
+        files: impl Fn(&StampCheck<'_>) -> Option<Vec<String>> + Sync,
+    ) -> Option<Vec<String>> {
+        let dir = &self.dir()?;
         let is_same_folder = |FolderStamp(path, time): &FolderStamp| {
             let path = if path.is_empty() { "." } else { path };
             let stat = statat(dir, path, AtFlags::SYMLINK_NOFOLLOW).ok();
             stat.and_then(|stat| changed(&stat)) == Some(*time)
         };
         if !folders.iter().all(is_same_folder) {
-            return false;
+            return None;
         }
-        let are_same = on_all_cores(threads, |_| {
+        let changed = on_all_cores(threads, |_| {
             // Each thread opens the root itself: threads that share a handle wait for each
             // other in the system.
-            let dir = self.dir();
-            dir.is_some_and(|dir| files(&|path, stamp| self.stamp_in(&dir, path) == Some(stamp)))
+            let dir = self.dir()?;
+            files(&|path, stamp| self.stamp_in(&dir, path) == Some(stamp))
         });
-        are_same.into_iter().all(|is_same| is_same)
+        let changed: Vec<Vec<String>> = changed.into_iter().collect::<Option<_>>()?;
+        Some(changed.concat())
     }
 
     /// The size and time of a file. Its folders are not checked to be in the root: if a link
@@ -148,46 +150,54 @@ mod tests {
             (folders, files)
         };
         type Look = (Vec<FolderStamp>, Vec<(String, (u64, i64))>);
-        let is_same = |(folders, files): &Look| {
+        let changed = |(folders, files): &Look| {
             let rest = Mutex::new(files.iter());
             let take = || rest.lock().expect("no thread panicked").next();
             let compare = |check: &StampCheck<'_>| {
-                std::iter::from_fn(take).all(|(path, stamp)| check(path, *stamp))
+                let differs = |(path, stamp): &&(String, (u64, i64))| !check(path, *stamp);
+                let changed = std::iter::from_fn(take).filter(differs);
+                Some(changed.map(|(path, _)| path.clone()).collect())
             };
-            root.is_unchanged(folders, 2, compare)
+            root.changed_files(folders, 2, compare)
         };
         let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
         assert_eq!(names, ["", "sub", "sub/deep"]);
         let old = SystemTime::now() - Duration::from_secs(100);
-        let steps: [(&str, &dyn Fn()); 6] = [
-            ("edited in place", &|| {
+        let steps: [(&str, Option<&str>, &dyn Fn()); 6] = [
+            ("edited in place", Some("sub/b.md"), &|| {
                 fs::write(at("sub/b.md"), "2\n").expect("writes");
             }),
-            ("touched", &|| {
+            ("touched", Some("a.md"), &|| {
                 let file = fs::File::open(at("a.md")).expect("opens");
                 file.set_modified(old).expect("touches");
             }),
-            ("a new file below", &|| {
+            ("a new file below", None, &|| {
                 fs::write(at("sub/deep/c.md"), "three\n").expect("writes");
             }),
-            ("a new file, and the folder's time set back", &|| {
+            ("a new file, and the folder's time set back", None, &|| {
                 let folder = fs::File::open(at("sub")).expect("opens");
                 let time = folder.metadata().and_then(|meta| meta.modified());
                 fs::write(at("sub/d.md"), "four\n").expect("writes");
                 folder.set_modified(time.expect("a time")).expect("sets");
             }),
-            ("renamed", &|| {
+            ("renamed", None, &|| {
                 fs::rename(at("a.md"), at("e.md")).expect("renames");
             }),
-            ("deleted", &|| fs::remove_file(at("e.md")).expect("removes")),
+            ("deleted", None, &|| fs::remove_file(at("e.md")).expect("removes")),
         ];
-        for (what, step) in steps {
+        for (what, file, step) in steps {
             // The times of a file system advance in steps of some milliseconds.
             std::thread::sleep(Duration::from_millis(20));
             let before = look();
-            assert!(is_same(&before), "before: {what}");
+            assert_eq!(changed(&before), Some(vec![]), "before: {what}");
             step();
-            assert!(!is_same(&before), "{what}");
+            let expected = file.map(|file| vec![file.to_owned()]);
+            // The link to a file has the file's size and time.
+            let found = changed(&before).map(|mut found| {
+                found.retain(|path| path != "link.md");
+                found
+            });
+            assert_eq!(found, expected, "{what}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::incoming::incoming_count;
 use super::proposal::proposal_count;
 use super::saved::{Listed, Missing, SavedState};
 use super::state::{SeenFile, State, written_count};
-use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Origin, Record};
+use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Lock, Origin, Record};
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::FolderStamp;
 use crate::core::memory::layout::Layout;
@@ -152,12 +152,19 @@ fn observe_written(
         && saved.is_current(history)?
     {
         let waiting = saved.count();
-        if saved.files_are_as_seen(store.root()) {
+        let written = saved.written_files(store.root());
+        if written.as_ref().is_some_and(Vec::is_empty) {
             let observed = Observed {
                 waiting,
                 ..Observed::default()
             };
             return Ok((observed, None));
+        }
+        let observer = Observer::outside(history, store, moment);
+        if let Some(paths) = written
+            && let Some(done) = observer.observe(&paths)?
+        {
+            return Ok(done);
         }
     }
     let rules = store.rules();
@@ -216,19 +223,9 @@ fn observe_listing(
         };
         return Ok((observed, None));
     }
-    let Some(_lock) = history.try_lock(&[store.root().path()])? else {
-        let observed = Observed {
-            records: Vec::new(),
-            waiting: written_count(history, store.id())?.unwrap_or(0),
-            is_busy: true,
-        };
-        return Ok((observed, None));
-    };
-    let observer = Observer {
-        history,
-        store,
-        moment,
-        writer: Writer::default(),
+    let observer = Observer::outside(history, store, moment);
+    let Some(_lock) = observer.try_lock()? else {
+        return Ok((observer.busy()?, None));
     };
     let (mut state, mut is_behind) = match State::load(history, store.id())? {
         Some(loaded) => loaded,
@@ -270,25 +267,14 @@ pub fn observe_files(
     writer: Writer,
     moment: &Moment,
 ) -> Result<Observed> {
-    let Some(_lock) = history.try_lock(&[store.root().path()])? else {
-        return Ok(Observed {
-            is_busy: true,
-            ..Observed::default()
-        });
-    };
-    let Some(loaded) = State::load(history, store.id())? else {
-        return Ok(Observed::default());
-    };
     let reviewed = |path: &&String| is_reviewed(store, store.rules().kind(path));
     let paths: Vec<String> = paths.iter().filter(reviewed).cloned().collect();
     let observer = Observer {
-        history,
-        store,
-        moment,
         writer,
+        ..Observer::outside(history, store, moment)
     };
-    let (observed, _) = observer.record_differences(loaded, &paths)?;
-    Ok(observed)
+    let done = observer.observe(&paths)?;
+    Ok(done.map(|(observed, _)| observed).unwrap_or_default())
 }
 
 /// Whether files of this kind are reviewed; raw conversations are not.
@@ -316,7 +302,43 @@ fn revision(one: &Difference) -> Option<Revision> {
     one.after.as_ref().map(|(_, revision)| *revision)
 }
 
-impl Observer<'_> {
+impl<'a> Observer<'a> {
+    /// For what somebody wrote who is not known.
+    fn outside(history: &'a History, store: &'a Store, moment: &'a Moment) -> Self {
+        Self {
+            history,
+            store,
+            moment,
+            writer: Writer::default(),
+        }
+    }
+
+    /// `None` while another process changes the store.
+    fn try_lock(&self) -> Result<Option<Lock>> {
+        self.history.try_lock(&[self.store.root().path()])
+    }
+
+    /// What is told while another process changes the store.
+    fn busy(&self) -> Result<Observed> {
+        Ok(Observed {
+            records: Vec::new(),
+            waiting: written_count(self.history, self.store.id())?.unwrap_or(0),
+            is_busy: true,
+        })
+    }
+
+    /// Records how these files differ from what was seen; `None` if the store was never seen.
+    fn observe(&self, paths: &[String]) -> Result<Option<(Observed, Option<State>)>> {
+        let Some(_lock) = self.try_lock()? else {
+            return Ok(Some((self.busy()?, None)));
+        };
+        let Some(loaded) = State::load(self.history, self.store.id())? else {
+            return Ok(None);
+        };
+        let (observed, state) = self.record_differences(loaded, paths)?;
+        Ok(Some((observed, Some(state))))
+    }
+
     fn step(&self, what: &str) -> Result<()> {
         let step = self.history.step(what);
         step.map_err(|e| Error::io(self.history.dir(), e))

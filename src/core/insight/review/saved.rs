@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -150,26 +150,28 @@ impl SavedState {
         Ok(are_same && listed.next().is_none())
     }
 
-    /// Whether nothing was written since into the files below this root, told by sizes and times.
+    /// The files below this root that may have been written since, told by sizes and times; `None`
+    /// if there may be others now.
     ///
     /// Trusted are: the time of the last change of a folder, which cannot be set, for the names in
     /// it; and, as everywhere, the size and modification time of a file for its content. A folder
     /// or file that was changed shortly before it was seen has no such time here.
-    pub(super) fn files_are_as_seen(mut self, root: &Root) -> bool {
+    pub(super) fn written_files(mut self, root: &Root) -> Option<Vec<String>> {
         /// The least text that is worth more than one thread.
         const WORTH_A_THREAD: u64 = 50_000;
-        if self.head.folders.is_empty() || self.skip_waits().is_err() {
-            return false;
+        if self.head.folders.is_empty() {
+            return None;
         }
+        self.skip_waits().ok()?;
         let length = self.rest.get_ref().metadata().map_or(0, |meta| meta.len());
         let threads = if length > WORTH_A_THREAD {
             threads()
         } else {
             1
         };
-        let parts = FileParts(Mutex::new(Some(self.rest)));
-        let compare = |check: &StampCheck<'_>| parts.are_same(check);
-        root.is_unchanged(&self.head.folders, threads, compare)
+        let parts = FileParts(Mutex::new(self.rest));
+        let written = |check: &StampCheck<'_>| parts.written(check);
+        root.changed_files(&self.head.folders, threads, written)
     }
 
     /// Skips what waits and what waited.
@@ -226,59 +228,39 @@ fn file_lines(text: &str) -> impl Iterator<Item = Option<FileLine<'_>>> {
 }
 
 /// The lines of the files, in parts that threads take one after the other: a state of many files
-/// is compared in less time than the memory for all of it would take. `None` once a file is known
-/// not to be the same.
-struct FileParts(Mutex<Option<BufReader<File>>>);
+/// is compared in less time than the memory for all of it would take.
+struct FileParts(Mutex<BufReader<File>>);
 
 impl FileParts {
-    fn rest(&self) -> MutexGuard<'_, Option<BufReader<File>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next whole lines, empty at the end; `None` if there is nothing to compare any more.
-    fn take(&self) -> Option<Vec<u8>> {
-        let mut rest = self.rest();
-        let reader = rest.as_mut()?;
-        let mut part = reader.fill_buf().ok()?.to_vec();
+    /// The next whole lines, empty at the end.
+    fn take(&self) -> io::Result<Vec<u8>> {
+        let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut part = reader.fill_buf()?.to_vec();
         reader.consume(part.len());
-        reader.read_until(b'\n', &mut part).ok()?;
-        Some(part)
+        reader.read_until(b'\n', &mut part)?;
+        Ok(part)
     }
 
-    /// Whether the files of all parts that this thread takes are the same.
-    fn are_same(&self, check: &StampCheck<'_>) -> bool {
+    /// The files of all parts that this thread takes that are not as their lines say; `None` if the
+    /// lines are damaged.
+    fn written(&self, check: &StampCheck<'_>) -> Option<Vec<String>> {
+        let mut written = Vec::new();
         loop {
-            match self.take() {
-                Some(part) if part.is_empty() => return true,
-                Some(part) if is_part_same(&part, check) => {}
-                _ => {
-                    *self.rest() = None;
-                    return false;
+            let part = self.take().ok()?;
+            if part.is_empty() {
+                return Some(written);
+            }
+            let mut rest = std::str::from_utf8(&part).ok()?;
+            while !rest.is_empty() {
+                let line;
+                (line, rest) = split_once(rest, b'\n').unwrap_or((rest, ""));
+                let FileLine { stamp, path, .. } = FileLine::parse(line)?;
+                if !stamp.is_some_and(|stamp| check(&path, stamp)) {
+                    written.push(path.into_owned());
                 }
             }
         }
     }
-}
-
-fn is_part_same(part: &[u8], check: &StampCheck<'_>) -> bool {
-    let is_same = |line| {
-        let line = FileLine::parse(line)?;
-        // A path with an escaped character is not worth a copy: the store is listed.
-        let Cow::Borrowed(path) = line.path else {
-            return None;
-        };
-        Some(check(path, line.stamp?))
-    };
-    std::str::from_utf8(part).is_ok_and(|mut rest| {
-        while !rest.is_empty() {
-            let line;
-            (line, rest) = split_once(rest, b'\n').unwrap_or((rest, ""));
-            if is_same(line) != Some(true) {
-                return false;
-            }
-        }
-        true
-    })
 }
 
 /// Like [`str::split_once`], with an ASCII character; several times as fast.
@@ -383,7 +365,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_compared_once_and_the_first_difference_ends_it() {
+    fn every_line_is_compared_once() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let path = temp.path().join("lines");
         for count in [0, 1, 2, 50, 500] {
@@ -394,19 +376,18 @@ mod tests {
             for capacity in [1, 30, 1000, PART] {
                 let file = File::open(&path).expect("opens");
                 let reader = BufReader::with_capacity(capacity, file);
-                let parts = FileParts(Mutex::new(Some(reader)));
+                let parts = FileParts(Mutex::new(reader));
                 let seen = Mutex::new(Vec::new());
-                let check = |name: &str, (size, _): (u64, i64)| {
+                let check = |path: &str, (size, _): (u64, i64)| {
                     let mut seen = seen.lock().expect("no panic");
-                    seen.push((size as usize, name.to_owned()));
-                    count < 500 || seen.len() < 400
+                    seen.push((size as usize, path.to_owned()));
+                    size % 100 != 7
                 };
-                let are_same = parts.are_same(&check);
-                assert_eq!(are_same, count < 500, "{count} {capacity}");
-                assert_eq!(parts.are_same(&check), are_same, "{count} {capacity}");
-                let expected: Vec<(usize, String)> =
-                    (0..count.min(400)).map(|n| (n, name(n))).collect();
-                assert_eq!(seen.into_inner().expect("no panic"), expected, "{capacity}");
+                let written: Vec<String> = (0..count).filter(|n| n % 100 == 7).map(name).collect();
+                assert_eq!(parts.written(&check), Some(written), "{count} {capacity}");
+                assert_eq!(parts.written(&check), Some(vec![]), "{count} {capacity}");
+                let all: Vec<(usize, String)> = (0..count).map(|n| (n, name(n))).collect();
+                assert_eq!(seen.into_inner().expect("no panic"), all, "{capacity}");
             }
         }
     }
