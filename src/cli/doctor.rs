@@ -203,12 +203,13 @@ impl<'a> Checkup<'a> {
                 &format!("the last sync failed: {failure}"),
                 "tome sync tries again",
             );
-        } else if let Some(last) = last.filter(|last| last.held_back > 0) {
-            let note = format!(
-                "sync: {} held back; tome sync --status tells what",
-                last.held_back
-            );
-            self.notes.push(note);
+        }
+        let held_back = last.iter().flat_map(|last| last.held_back.values());
+        let held_back: usize = held_back.sum();
+        if held_back > 0 {
+            self.notes.push(format!(
+                "sync: {held_back} held back; tome sync --status tells what"
+            ));
         }
     }
 

@@ -1,5 +1,6 @@
 //! `tome stores`: the stores that were found, and why.
 
+use std::collections::HashMap;
 use std::io;
 
 use serde_json::{Value, json};
@@ -38,8 +39,8 @@ pub(super) fn run(world: &World) -> Reported<'_> {
 struct StoresReport<'a> {
     world: &'a World,
     found: Discovered,
-    /// Those that other machines have, too.
-    synced: Vec<StoreId>,
+    /// Those that other machines have, too, and how many files of each are held back.
+    synced: HashMap<StoreId, usize>,
 }
 
 impl Report for StoresReport<'_> {
@@ -55,7 +56,8 @@ impl Report for StoresReport<'_> {
                 "memories": memories.len(),
                 "waiting": waiting,
                 "why": why,
-                "synced": self.synced.contains(store.id()),
+                "synced": self.synced.contains_key(store.id()),
+                "held": self.synced.get(store.id()),
             }));
         }
         let problems = self.found.problems.iter();
@@ -119,8 +121,11 @@ impl StoresReport<'_> {
             0 => Cell::number(TextStyle::Quiet, "–"),
             count => Cell::number(TextStyle::Attention, count.to_string()),
         };
-        let is_synced = self.synced.contains(store.id());
-        let note = if is_synced { ", synced" } else { "" };
+        let note = match self.synced.get(store.id()) {
+            None => String::new(),
+            Some(0) => ", synced".to_owned(),
+            Some(held_back) => format!(", synced, {held_back} held back"),
+        };
         vec![
             Cell::new(TextStyle::Strong, store.name()),
             Cell::plain(store.layout().name()),

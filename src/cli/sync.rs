@@ -266,7 +266,7 @@ fn standing_json(standing: &Standing) -> Value {
         "last": last.map(|last| json!({
             "time": last.time,
             "failure": last.failure,
-            "held": last.held_back,
+            "held": last.held_back.values().sum::<usize>(),
         })),
     })
 }

@@ -154,8 +154,8 @@ pub(crate) enum Event {
         store: String,
         result: Result<bool, Error>,
     },
-    /// The stores that are shared with other machines.
-    SharedStores(Vec<StoreId>),
+    /// The stores that are shared with other machines, and how many files of each are held back.
+    SharedStores(HashMap<StoreId, usize>),
     /// The memories that the project has below other paths, and the directory where they are read.
     FormerHomes(Option<(PathBuf, Vec<FormerHome>)>),
     /// The texts of memories that are to become one.

@@ -22,7 +22,7 @@ mod unsaved;
 mod why;
 mod writer;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -153,7 +153,7 @@ impl Workers {
                 StoreSource::Discover { settings, .. } => (**settings).clone(),
                 StoreSource::Named(_) => Settings::default(),
             },
-            shared: Vec::new(),
+            shared: HashMap::new(),
         };
         let git = outside.curate.git.clone();
         // A pick reads no ledger.

@@ -932,6 +932,11 @@ fn the_command_tells_what_it_does() {
     let doctor = home.run(&["doctor"]).out;
     has(&doctor, ["(branch main) as one, last"]);
     has(home.ok(&["stores"]), [", synced"]);
+    let secret = format!("The key is ghp_{}\n", "a1B2".repeat(9));
+    home.file("project/.memory/key.md", &secret);
+    has(home.ok(&["sync"]), ["held back"]);
+    has(home.ok(&["stores"]), [", synced, 1 held back"]);
+    has(home.run(&["doctor"]).out, ["sync: 1 held back"]);
     home.ok(&["sync", "--drop", ".memory"]);
     lacks(home.ok(&["stores"]), ["synced"]);
     home.ok(&["sync", "--stop"]);

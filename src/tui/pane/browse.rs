@@ -8,6 +8,7 @@ pub(crate) mod tree;
 mod view;
 mod walk;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui::Frame;
@@ -67,8 +68,8 @@ pub(crate) struct BrowsePane {
     lost: Option<Key>,
     /// How many files of each store wait for review.
     to_review: ReviewCounts,
-    /// The stores that are shared with other machines.
-    shared: Vec<StoreId>,
+    /// The stores that are shared with other machines, and how many files of each are held back.
+    shared: HashMap<StoreId, usize>,
     /// Whether the library has been read.
     loaded: bool,
 }

@@ -1,6 +1,7 @@
 //! The writer: the worker that changes stores. Only it waits for the locks of stores, so that
 //! reading, typing and quitting never do.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,8 +89,8 @@ pub(super) struct Writer {
     pub(super) data: PathBuf,
     /// Which stores are shared, as far as the settings say.
     pub(super) settings: Settings,
-    /// The stores that are shared, as it was reported last.
-    pub(super) shared: Vec<StoreId>,
+    /// The stores that are shared, and how much is held back, as it was reported last.
+    pub(super) shared: HashMap<StoreId, usize>,
 }
 
 #[derive(Debug)]
@@ -409,7 +410,7 @@ mod tests {
                 unfinished: Arc::new(AtomicUsize::new(1)),
                 data: home.path().join("data"),
                 settings: Settings::default(),
-                shared: Vec::new(),
+                shared: HashMap::new(),
             };
             Self {
                 home,

@@ -183,7 +183,9 @@ mod tests {
             ("renamed", None, &|| {
                 fs::rename(at("a.md"), at("e.md")).expect("renames");
             }),
-            ("deleted", None, &|| fs::remove_file(at("e.md")).expect("removes")),
+            ("deleted", None, &|| {
+                fs::remove_file(at("e.md")).expect("removes")
+            }),
         ];
         for (what, file, step) in steps {
             // The times of a file system advance in steps of some milliseconds.

@@ -1,5 +1,6 @@
 //! Which stores are shared: what a person switched on or off here, else what the settings say.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::state::{Chosen, SyncState};
@@ -106,15 +107,21 @@ fn sharing_of(
     (sharing.sync == Some(true)).then_some(sharing)
 }
 
-/// Of these stores, those that are shared, by the state in a directory.
+/// Of these stores, those that are shared, by the state in a directory, each with the number of its
+/// files that the last sync held back.
 pub fn shared_among<'a>(
     dir: &Path,
     settings: &Settings,
     stores: impl Iterator<Item = &'a Store>,
-) -> Result<Vec<StoreId>> {
+) -> Result<HashMap<StoreId, usize>> {
     let state = SyncState::load(dir)?;
     let shared = stores.filter(|store| sharing_of(dir, &state, settings, store).is_some());
-    Ok(shared.map(|store| store.id().clone()).collect())
+    let held_back = |store: &Store| {
+        let held_back = &state.last.as_ref()?.held_back;
+        held_back.get(store.root().path()).copied()
+    };
+    let counted = shared.map(|store| (store.id().clone(), held_back(store).unwrap_or(0)));
+    Ok(counted.collect())
 }
 
 /// Switches a store on or off in the state in a directory; `project` names a project without git.

@@ -121,8 +121,9 @@ impl Sync<'_> {
                 held_back: report
                     .stores
                     .iter()
-                    .map(|store| store.held_back.len())
-                    .sum(),
+                    .filter(|store| !store.held_back.is_empty())
+                    .map(|store| (store.root.clone(), store.held_back.len()))
+                    .collect(),
             });
             let held_back = report.stores.iter().flat_map(|store| &store.held_back);
             let held_back: Vec<&str> = held_back.map(|held| held.id.as_str()).collect();

@@ -61,8 +61,8 @@ pub struct LastSync {
     pub time: i64,
     /// What went wrong, in a line.
     pub failure: Option<String>,
-    /// How many files it held back.
-    pub held_back: usize,
+    /// How many files of the stores it held back, by their roots.
+    pub held_back: BTreeMap<PathBuf, usize>,
 }
 
 impl SyncState {

@@ -30,6 +30,17 @@ fn folding_sorting_and_hiding() {
 }
 
 #[test]
+fn a_shared_store_tells_what_is_held_back() {
+    let mut ui = TestApp::new();
+    let store = ui.library.stores[0].store.id().clone();
+    ui.lacks(["⇅"]);
+    ui.tell(Event::SharedStores([(store.clone(), 0)].into()));
+    ui.shows(["⇅ "]).lacks(["held back"]);
+    ui.tell(Event::SharedStores([(store, 2)].into()));
+    ui.shows(["⇅ 2 held back"]);
+}
+
+#[test]
 fn the_scope_is_switched_and_said() {
     let mut ui = TestApp::new();
     let wanted = |scope| [Effect::Library(LibraryJob::Scope(scope))];

@@ -123,8 +123,11 @@ impl BrowsePane {
             Node::Store(at) => {
                 let snapshot = &self.library.stores[at];
                 let is_own = |id: &StoreId| id == snapshot.store.id();
-                let is_shared = self.shared.iter().any(is_own);
-                let shared = is_shared.then(|| theme.span("⇅ ", Role::Muted));
+                let shared = self.shared.get(snapshot.store.id());
+                let shared = shared.map(|held_back| match held_back {
+                    0 => theme.span("⇅ ", Role::Muted),
+                    some => theme.span(format!("⇅ {some} held back "), Role::Warn),
+                });
                 let waiting = self.review_count(is_own, theme);
                 let marks: Vec<Span<'_>> = waiting.into_iter().chain(shared).collect();
                 let taken: usize = marks.iter().map(Span::width).sum();
