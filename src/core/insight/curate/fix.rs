@@ -107,6 +107,16 @@ impl Fix {
         }
     }
 
+    /// Why the fix cannot be made in this store, as a file may not be written.
+    pub fn refusal(&self, store: &Store) -> Option<Error> {
+        let written = match &self.kind {
+            FixKind::Replace { path, .. } | FixKind::Delete { path } => writable(store, path),
+            FixKind::List { path } => store.locate(path),
+            FixKind::Index => return None,
+        };
+        written.err()
+    }
+
     /// Notes the revision of the text whose ranges it has; whether there is such a text.
     pub(super) fn note_revision(
         &mut self,
