@@ -46,6 +46,10 @@ fn stores_shows_what_was_found_and_why() {
         "project-instructions",
         "codex",
         "Codex's memories",
+        "MEMORY.md 200 lines, 25 KB",
+        "memory_summary.md 10 KB",
+        "MEMORY.md 12000 characters",
+        "USER.md 1375 characters",
     ] {
         assert!(out.contains(part), "{part} in {out}");
     }
@@ -53,6 +57,8 @@ fn stores_shows_what_was_found_and_why() {
         serde_json::from_str(&home.ok(&["stores", "--json"])).expect("JSON");
     assert_eq!(json["schema"], 1);
     assert_eq!(json["stores"][0]["memories"], 3);
+    let limit = serde_json::json!({ "file": "MEMORY.md", "most": 200, "unit": "lines" });
+    assert_eq!(json["stores"][0]["limits"][0], limit);
 }
 
 #[test]

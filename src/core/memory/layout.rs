@@ -239,6 +239,17 @@ pub enum IndexUpdate {
     Rewrite,
 }
 
+/// How much an agent reads or keeps of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileLimit {
+    /// The file.
+    pub file: &'static str,
+    /// The most.
+    pub most: usize,
+    /// What is counted: lines, bytes or characters.
+    pub unit: &'static str,
+}
+
 /// The files of a store as a change would leave them. What the rules write are generated files.
 pub trait FileView {
     /// The time of the plan.
@@ -350,6 +361,11 @@ pub trait Rules: Sync {
     /// A text that a user saved in place of `old`, with its derived parts updated.
     fn normalize(&self, _old: Option<&str>, text: String) -> String {
         text
+    }
+
+    /// The limits of the agent that are known.
+    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+        Vec::new()
     }
 
     /// How many characters the agent keeps in a file at most, if it has a limit.

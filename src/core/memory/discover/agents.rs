@@ -65,7 +65,7 @@ impl Discovery<'_> {
             }
         }
         for home in &environment.hermes {
-            let why = "Hermes' memory: 2,200 characters, of the user 1,375";
+            let why = "Hermes' memory";
             add(
                 "hermes".to_owned(),
                 home.join("memories"),

@@ -3,9 +3,11 @@
 //!
 //! The file is the truth; an entry is a range of its bytes.
 
+use std::path::Path;
+
 use super::{
-    FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput, append_entry,
-    format_files,
+    FileLimit, FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput,
+    append_entry, format_files,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
@@ -26,6 +28,12 @@ const SEARCHED: (&str, usize) = ("", 4);
 
 /// What Codex writes into its directory of memories, one of which is always there.
 const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_summaries"];
+
+/// How many bytes of its summary Codex sends: its start and its end.
+pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
+
+/// How many characters of a file OpenClaw sends, unless its settings (`bootstrapMaxChars`) say more.
+const OPENCLAW_FILE: usize = 12_000;
 
 /// The folder of the notes that Codex's consolidation follows.
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
@@ -276,6 +284,19 @@ impl Rules for Entries {
         };
         let gap = if old.is_empty() { "" } else { nl };
         Ok(format!("{old}{end}{gap}{entry}"))
+    }
+
+    fn limits(&self, root: &Root) -> Vec<FileLimit> {
+        let of = |file, most, unit| FileLimit { file, most, unit };
+        if is_codex(root) {
+            return vec![of(OF_CODEX[0], CODEX_SUMMARY, "bytes")];
+        }
+        if is_workspace(root) {
+            return vec![of("MEMORY.md", OPENCLAW_FILE, "characters")];
+        }
+        let files = ["MEMORY.md", "USER.md"].into_iter();
+        let of_hermes = files.filter_map(|file| Some(of(file, limit(root, file)?, "characters")));
+        of_hermes.collect()
     }
 
     fn most_characters(&self, root: &Root, file: &str) -> Option<usize> {

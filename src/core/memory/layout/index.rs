@@ -11,8 +11,8 @@ mod typed;
 use std::path::Path;
 
 use super::{
-    IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput, append_entry,
-    patched,
+    FileLimit, IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput,
+    append_entry, patched,
 };
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
@@ -114,6 +114,18 @@ impl Rules for Index {
         let mut found = root.markdown(folder, depth)?;
         found.retain(|file| file.path != INDEX && !is_skill_draft(root.path(), &file.path));
         Ok(found)
+    }
+
+    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+        let of_index = |most, unit| FileLimit {
+            file: INDEX,
+            most,
+            unit,
+        };
+        vec![
+            of_index(BUDGET_LINES, "lines"),
+            of_index(BUDGET_BYTES, "bytes"),
+        ]
     }
 
     fn rank(&self, file: &str) -> u8 {
