@@ -34,8 +34,11 @@ fn stores_shows_what_was_found_and_why() {
     let home = Home::new();
     assert_eq!(home.run(&["stores"]).code, 1);
     index_store(&home);
-    home.file("project/CLAUDE.md", "# Shop\n");
+    home.file("project/CLAUDE.md", "# Shop\n\n## Style\n\nShort.\n");
     home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
+    home.file(".openclaw/workspace/MEMORY.md", "# M\n");
+    home.file(".hermes/memories/USER.md", "Kim\n");
+    has(home.ok(&["list"]), ["CLAUDE.md", "\n  #style\n"]);
     let out = home.ok(&["stores"]);
     for part in [
         ".memory",
