@@ -439,12 +439,16 @@ mod tests {
     fn codex_is_told_of_a_change_by_a_note_of_its_own_form() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let files = [("MEMORY.md", REGISTRY), ("raw_memories.md", "")];
+        let by_place = temp.path().join(".codex/memories");
+        let by_place = store(&by_place, Layout::Entries, &files[..1]);
         let store = store(temp.path(), Layout::Entries, &files);
         let request = ChangeRequest::Delete {
             paths: vec!["MEMORY.md#task-2-ship".to_owned()],
         };
         let change = plan(&store, &request, &context()).expect("planned");
         let note = "extensions/ad_hoc/notes/2026-09-21T14-13-20-memory.md";
+        let same = plan(&by_place, &request, &context()).expect("planned");
+        assert_eq!(after(&same, note), after(&change, note));
         let text = after(&change, note);
         assert!(text.contains("deleted this from MEMORY.md"), "{text}");
         assert!(text.contains("> ## Task 2: ship\n> - boxes"), "{text}");

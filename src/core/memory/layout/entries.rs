@@ -11,6 +11,7 @@ use super::{
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::log::memory_database;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::{Frontmatter, scalar};
@@ -44,10 +45,29 @@ pub(in crate::core) const WORKSPACE: &str = "workspace";
 /// The folder of what OpenClaw makes of its notes at night, before it keeps some of it.
 const DREAMING: &str = "memory/dreaming/";
 
-/// Whether the directory is Codex's.
+/// Whether the directory is Codex's: by where it lies, or by what is in it.
 pub(in crate::core) fn is_codex(root: &Root) -> bool {
     let [summary, raw, rollouts] = OF_CODEX;
-    root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+    let home = root.path().parent();
+    let home = home.filter(|_| {
+        ["memories", "memories_v2"]
+            .iter()
+            .any(|name| root.path().ends_with(name))
+    });
+    let is_home = |home: &Path| {
+        home.ends_with(".codex")
+            || home.join("config.toml").is_file()
+            || memory_database(home).is_some()
+    };
+    home.is_some_and(is_home) || root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+}
+
+/// The workspace of an editor whose memory of Copilot's this is. Copilot reads there what is in
+/// `repo/`, and in a folder for each session.
+pub(in crate::core) fn copilot_workspace(root: &Path) -> Option<&Path> {
+    let above = root.ancestors().nth(3)?;
+    root.ends_with("GitHub.copilot-chat/memory-tool/memories")
+        .then_some(above)
 }
 
 /// Whether the directory is a workspace of OpenClaw.
