@@ -147,6 +147,8 @@ pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
         &[CODEX_NOTES]
     } else if limit(root, "MEMORY.md").is_some() {
         &["MEMORY.md", "USER.md"]
+    } else if copilot_workspace(root.path()).is_some() {
+        &["repo"]
     } else if is_memory(root, "new.md") {
         &[""]
     } else {
@@ -501,6 +503,25 @@ mod tests {
             ["One", "Two"]
         );
         assert_eq!(titles("# Day\n\ntext\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_memory_of_copilot_is_one_of_the_repository() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let place = "workspaceStorage/w1/GitHub.copilot-chat/memory-tool/memories";
+        let folder = temp.path().join(place);
+        std::fs::create_dir_all(folder.join("s1")).expect("folders");
+        std::fs::write(folder.join("s1/old.md"), "x\n").expect("writes");
+        let root = Root::open(&folder).expect("opens");
+        let allowed = |file: &str| Entries.allow(Operation::Write, file, &root);
+        for file in ["repo/new.md", "s1/old.md"] {
+            assert!(allowed(file).is_ok(), "{file}");
+        }
+        for file in ["new.md", "invented/new.md", "s1/new.md"] {
+            let refused = allowed(file).expect_err(file).to_string();
+            assert!(refused.ends_with("new ones go to repo"), "{refused}");
+        }
+        assert_eq!(places(&root), ["repo"]);
     }
 
     #[test]
