@@ -373,6 +373,11 @@ pub trait Rules: Sync {
         None
     }
 
+    /// Whether a section of another file can stand in this one as it is.
+    fn takes_sections(&self, _root: &Root, _file: &str, _old: Option<&str>) -> bool {
+        false
+    }
+
     /// Returns an error if the agent would not take `text` as the new content of a file.
     fn check(&self, _root: &Root, _file: &str, _old: Option<&str>, _text: &str) -> Result<()> {
         Ok(())

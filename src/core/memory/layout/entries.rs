@@ -193,6 +193,10 @@ fn check_protected(file: &str, text: &str) -> Result<()> {
 }
 
 impl Rules for Entries {
+    fn takes_sections(&self, root: &Root, file: &str, old: Option<&str>) -> bool {
+        limit(root, file).is_none() && old.is_none_or(|old| by_mark(old).is_empty())
+    }
+
     fn allow(&self, _operation: Operation, file: &str, root: &Root) -> Result<()> {
         let is_place = |place: &&str| match *place {
             "" => true,
