@@ -683,4 +683,9 @@ fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one
             .is_some_and(|name| name.starts_with("qwen"))
     };
     assert!(!found.iter().any(is_of_qwen), "{found:#?}");
+    // Whatever the store is called.
+    let root = home.path().join(format!("{own}/memory"));
+    let root = root.to_str().expect("a path");
+    let (_, found) = findings(&home, &["--store", root, "--rule", "index-orphan"]);
+    assert_eq!(found, Vec::<Value>::new());
 }
