@@ -551,6 +551,8 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
     );
     home.file("project/lessons/misc/x.md", "# Loose ends\n\nabout yaks\n");
     home.file("project/lessons/notes.md", "about xerus\n");
+    home.file("project/lessons/README.md", "# Lessons\n\nabout a quokka\n");
+    home.file("project/lessons/procedural/README.md", "about a numbat\n");
     home.file(
         "project/lessons/episodic/old.md",
         "# Episodes\n\n## 2025-10-30: Flaky pool\n**Context:** a walrus in CI\n\n**Tags:** #db\n",
@@ -570,6 +572,8 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
         ("xerus", "notes.md"),
         ("walrus", "episodic/old.md#flaky-pool"),
         ("loose", "misc/x.md"),
+        ("quokka", "README.md#L3"),
+        ("numbat", "procedural/README.md#L1"),
     ] {
         let recalled = tome(&["recall", word]);
         let expected = format!("Citation: {citation}\n");
