@@ -174,14 +174,15 @@ impl<'a> Call<'a> {
         if let Some(store) = named {
             return Ok((store, given.to_owned()));
         }
+        let holds = |store: &Store| store.holds(given) || holds_entry(store, given);
         let default = self.default_store(Some(given));
         if let Ok(store) = &default
-            && store.holds(given)
+            && holds(store)
         {
             return Ok((store, given.to_owned()));
         }
         let mut holders = self.listed();
-        holders.retain(|store| store.holds(given));
+        holders.retain(|store| holds(store));
         match holders.as_slice() {
             [one] => Ok((one, given.to_owned())),
             _ => default.map(|store| (store, given.to_owned())),
@@ -391,6 +392,19 @@ impl<'a> Call<'a> {
             answer.with(format!("Store: {}", store.name()))
         })
     }
+}
+
+/// Whether a store has the entry that a path names, as in `MEMORY.md#facts`.
+fn holds_entry(store: &Store, path: &str) -> bool {
+    let Some((path, slug)) = path.rsplit_once('#') else {
+        return false;
+    };
+    let Ok(document) = store.read(path) else {
+        return false;
+    };
+    let file = store.rules().file_of(path);
+    let memory = store.rules().read(&file, &document.lossy());
+    memory.entries.iter().any(|entry| entry.slug == slug)
 }
 
 /// Says that arguments are missing.
