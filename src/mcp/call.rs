@@ -17,7 +17,7 @@ use crate::core::change::{
 };
 use crate::core::disk::revision::Revision;
 use crate::core::log::Agent;
-use crate::core::memory::citation::Citation;
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
@@ -212,17 +212,25 @@ impl<'a> Call<'a> {
                 (named, _) => named.map(|store| (store, citation)),
             };
         }
-        if let Ok(store) = self.default_store(Some(&citation.path))
-            && store.holds(&citation.path)
-        {
+        let has_part = |store: &Store| match citation.part {
+            CitedPart::Entry(_) => holds_entry(store, reference),
+            _ => true,
+        };
+        let default = self.default_store(Some(&citation.path)).ok();
+        let default = default.filter(|store| store.holds(&citation.path));
+        if let Some(store) = default.filter(|store| has_part(store)) {
             return Ok((store, citation));
         }
         let stores = self.listed();
-        let holders: Vec<&Store> = stores
-            .iter()
-            .filter(|store| store.holds(&citation.path))
-            .copied()
-            .collect();
+        let holders = stores.iter().filter(|store| store.holds(&citation.path));
+        let holders: Vec<&Store> = holders.copied().collect();
+        let with_part = holders.iter().filter(|store| has_part(store));
+        if let [one] = with_part.collect::<Vec<_>>().as_slice() {
+            return Ok((one, citation));
+        }
+        if let Some(store) = default {
+            return Ok((store, citation));
+        }
         match (holders.as_slice(), stores.as_slice()) {
             ([one], _) | ([], [one]) => Ok((one, citation)),
             ([], []) => Err(Failure::Message(format!(
@@ -427,6 +435,7 @@ fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
             .into_iter()
             .chain(begun)
             .collect(),
+        object: None,
         revision: after.map(Revision::of),
         change: committed.record.as_ref().map(|record| record.id.clone()),
     }

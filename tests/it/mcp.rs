@@ -1118,7 +1118,9 @@ fn a_call_finds_its_store() {
     home.file("project/.claude/memory/MEMORY.md", "# M\n\n## One\n\nx\n");
     home.file("project/.memory/MEMORY.md", "# M\n\n## Two\n\ny\n");
     let mut again = Client::start(&home, &[]);
-    again.ok("memory_delete", json!({ "filename": "MEMORY.md#one" }));
+    for tool in ["memory_read", "memory_delete"] {
+        again.ok(tool, json!({ "filename": "MEMORY.md#one" }));
+    }
     assert_eq!(home.read("project/.claude/memory/MEMORY.md"), "# M\n\n");
     again.end();
     // What is an object in the text is one for a client that takes no text.

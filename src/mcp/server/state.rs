@@ -8,7 +8,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResult,
     ListResourcesResult, MetaObject, PromptMessage, Resource, Role, ToolAnnotations,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::super::answer::{Failure, ToolAnswer};
 use super::super::call::{Call, ClientIdentity, names};
@@ -195,7 +195,14 @@ fn result(answer: ToolAnswer) -> CallToolResult {
     });
     let texts = texts.collect();
     let mut result = CallToolResult::success(texts);
-    result.structured_content = structured(&answer.texts);
+    result.structured_content = answer.object.map(|mut object| {
+        let notes = answer.texts.iter().skip(1);
+        let notes: Vec<String> = notes.map(|note| without_hidden(note)).collect();
+        if !notes.is_empty() {
+            object.insert("notes".to_owned(), json!(notes));
+        }
+        Value::Object(object)
+    });
     let mut meta = serde_json::Map::new();
     if let Some(revision) = answer.revision {
         meta.insert("revision".to_owned(), json!(revision));
@@ -207,18 +214,6 @@ fn result(answer: ToolAnswer) -> CallToolResult {
         result.meta = Some(MetaObject(meta));
     }
     result
-}
-
-/// The first text of an answer if it is a JSON object, with the others as its notes. A client that
-/// takes this takes no text.
-fn structured(texts: &[String]) -> Option<Value> {
-    let (first, notes) = texts.split_first()?;
-    let mut object: Map<String, Value> = serde_json::from_str(&without_hidden(first)).ok()?;
-    if !notes.is_empty() {
-        let notes = notes.iter().map(|note| without_hidden(note));
-        object.insert("notes".to_owned(), json!(notes.collect::<Vec<_>>()));
-    }
-    Some(Value::Object(object))
 }
 
 fn failed(failure: &Failure) -> CallToolResult {
