@@ -2,7 +2,6 @@
 
 mod sarif;
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::curate::collect::{Sources, collect};
-use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::fix::{fixable, plan_fixes};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
 use crate::core::insight::curate::run::{Request, findings};
 use crate::core::insight::curate::waiver::{self, Waiver};
@@ -208,17 +207,11 @@ fn fix_all(args: &CurateArgs, world: &World, stores: &[Store]) -> Reported<'stat
     for (number, store) in collection.stores.iter().enumerate() {
         let store = store.store;
         let open = |finding: &&Finding| finding.store == number && finding.waived.is_none();
-        let mut refused = BTreeSet::new();
-        let (own, left): (Vec<&Finding>, Vec<&Finding>) =
-            findings.iter().filter(open).partition(|finding| {
-                let refusal = finding.fix.as_ref().map(|fix| fix.refusal(store));
-                refused.extend(refusal.iter().flatten().map(Error::to_string));
-                matches!(refusal, Some(None))
-            });
-        for error in refused {
-            print_error(&format!("not fixed in {}: {error}", store.name()));
-        }
-        report.left += left.len();
+        let all = findings.iter().filter(open);
+        report.left += all.clone().count();
+        let (own, refused) = fixable(store, all);
+        refused.iter().for_each(|line| print_error(line));
+        report.left -= own.len();
         if own.is_empty() {
             continue;
         }
