@@ -382,7 +382,6 @@ impl KnownNames {
         match link.form {
             LinkSyntax::Inline => match link::resolve_target(INDEX, &link.target) {
                 Some(file) if planned.contains(&file) => LinkDestination::Existing,
-                Some(file) if leads_out(planned, &file) => LinkDestination::Other,
                 Some(file) if file.ends_with(".md") => LinkDestination::Missing,
                 _ => LinkDestination::Other,
             },
