@@ -17,7 +17,7 @@ use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::curate::collect::{Sources, collect};
-use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::fix::{fixable, plan_fixes};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
 use crate::core::insight::curate::run::{Request, findings};
 use crate::core::insight::curate::waiver::{self, Waiver};
@@ -25,6 +25,7 @@ use crate::core::insight::curate::{Finding, RULES, Severity, check, rule};
 use crate::core::log::LogFile;
 use crate::core::memory::store::Store;
 use crate::core::search::catalog::{LogCatalog, LogScope};
+use crate::core::text::display::visible_line;
 
 pub(super) fn run(args: &CurateArgs, world: &World) -> Reported<'static> {
     if args.rules {
@@ -204,14 +205,16 @@ fn fix_all(args: &CurateArgs, world: &World, stores: &[Store]) -> Reported<'stat
         failure: None,
     };
     for (number, store) in collection.stores.iter().enumerate() {
+        let store = store.store;
         let open = |finding: &&Finding| finding.store == number && finding.waived.is_none();
-        let own: Vec<&Finding> = findings.iter().filter(open).collect();
-        let left = own.iter().filter(|finding| finding.fix.is_none()).count();
-        report.left += left;
-        if left == own.len() {
+        let all = findings.iter().filter(open);
+        report.left += all.clone().count();
+        let (own, refused) = fixable(store, all);
+        refused.iter().for_each(|line| print_error(line));
+        report.left -= own.len();
+        if own.is_empty() {
             continue;
         }
-        let store = store.store;
         let options = ChangeOptions {
             dry_run: args.dry_run,
             layout: Some(store.layout()),
@@ -355,6 +358,7 @@ impl CurateReport {
             Severity::Warning => TextStyle::Attention,
             Severity::Note => TextStyle::Quiet,
         };
+        let place = visible_line(&place);
         let heading = format!(
             "{} {}  {}  {}",
             printer.paint(role, finding.severity.name()),
@@ -363,7 +367,7 @@ impl CurateReport {
             printer.paint(TextStyle::Quiet, &finding.id),
         );
         printer.styled_line(&heading)?;
-        printer.line(&format!("  {}", finding.message))?;
+        printer.line(&format!("  {}", visible_line(&finding.message)))?;
         let mut lines = Vec::new();
         for piece in &finding.evidence {
             let place = match (&piece.commit, &piece.citation, &piece.path) {
@@ -373,6 +377,7 @@ impl CurateReport {
                 }
                 _ => String::new(),
             };
+            let place = visible_line(&place);
             let mut text = piece.text.lines();
             lines.push(format!("    {place}  {}", text.next().unwrap_or_default()));
             lines.extend(text.map(|line| format!("      {line}")));
@@ -385,7 +390,10 @@ impl CurateReport {
             printer.painted_line(TextStyle::Quiet, &more)?;
         }
         if let Some(fix) = &finding.fix {
-            printer.painted_line(TextStyle::Added, &format!("    --fix {}", fix.words))?;
+            printer.painted_line(
+                TextStyle::Added,
+                &format!("    --fix {}", visible_line(&fix.words)),
+            )?;
         }
         Ok(())
     }

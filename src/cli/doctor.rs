@@ -27,8 +27,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
 use crate::core::search::catalog::{LogCatalog, LogScope};
-use crate::core::text::display::format_ago;
-use crate::core::text::one_line;
+use crate::core::text::display::{format_ago, safe_line};
 use crate::setup::{AGENTS, Actions, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
@@ -391,7 +390,7 @@ impl<'a> Checkup<'a> {
                 "jobs of Codex's memory: {} failed, {} wait; the first says: {}",
                 failed.len(),
                 waiting.len(),
-                one_line(why)
+                safe_line(why)
             );
             let remedy =
                 "Codex tries again when it starts; until then those sessions are not in its memory";

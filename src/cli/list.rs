@@ -86,8 +86,10 @@ fn row(memory: &Memory) -> Vec<Cell> {
 /// The entries of a file that is memory as a whole only by them, as an index and a file of several.
 fn entry_rows(store: &Store, memory: &Memory) -> Vec<Vec<Cell>> {
     let has_several = store.layout() == Layout::Entries || memory.entries.len() > 1;
-    let is_shown =
-        memory.kind == FileKind::Index || (memory.kind == FileKind::Memory && has_several);
+    let is_shown = match memory.kind {
+        FileKind::Index | FileKind::Instructions => true,
+        kind => kind == FileKind::Memory && has_several,
+    };
     let entries = memory.entries.iter().filter(|_| is_shown);
     let rows = entries.map(|entry| {
         let indent = "  ".repeat(entry.depth + 1);

@@ -34,11 +34,12 @@ pub(super) fn run(args: &RehomeArgs, world: &World) -> Reported<'static> {
     let context = world.change_context(None);
     let roots = [source.root().path(), target.root().path()];
     let Some(Rehoming { notes, .. }) = plan_rehome(&source, &target, &context)? else {
-        let words = "nothing to do: no memories are there that are not here";
+        let [there, here] = roots.map(|root| world.short_path(root));
+        let words = format!("nothing to do: {there} has no memories that {here} has not");
         return Answer::ending(
             Outcome::Nothing,
             json!({ "notes": [words] }),
-            Text::Error(words.to_owned()),
+            Text::Error(words),
         );
     };
     let how = ChangeOptions {
@@ -66,10 +67,6 @@ fn list(homes: &[FormerHome], world: &World) -> Reported<'static> {
         })
     });
     let rows = homes.iter().map(|home| {
-        let memories = match home.memories {
-            1 => "1 memory".to_owned(),
-            number => format!("{number} memories"),
-        };
         let state = if home.is_there {
             "another worktree or clone"
         } else {
@@ -77,19 +74,24 @@ fn list(homes: &[FormerHome], world: &World) -> Reported<'static> {
         };
         vec![
             Cell::new(TextStyle::Strong, world.short_path(&home.project)),
-            Cell::plain(memories),
+            Cell::plain(home.content()),
             Cell::plain(state),
             Cell::new(TextStyle::Quiet, home.proof.to_string()),
         ]
     });
-    print_note(match homes {
-        [] => "no memories of this project below another path",
-        _ => "tome rehome PATH gathers them here",
-    });
+    let text = if homes.is_empty() {
+        let projects = world.short_path(&world.environment.claude.join("projects"));
+        Text::Error(format!(
+            "nothing to do: none of {projects} has memories of this project below another path"
+        ))
+    } else {
+        print_note("tome rehome PATH gathers them here");
+        Text::Table(rows.collect())
+    };
     Answer::ending(
         Outcome::found(!homes.is_empty()),
         json!({ "former": former.collect::<Vec<Value>>() }),
-        Text::Table(rows.collect()),
+        text,
     )
 }
 

@@ -15,7 +15,7 @@ use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
     Item, Selection, accept, accepted_memories, annotate, attributed, attributions, here_before,
-    observe, observe_store, plan_reverts, queue,
+    left_alone, observe, observe_store, plan_reverts, queue,
 };
 use crate::core::memory::Memory;
 use crate::core::memory::store::Store;
@@ -37,6 +37,9 @@ pub(super) fn run<'a>(args: &ReviewArgs, world: &'a World) -> Reported<'a> {
     }
     let mut waiting: Vec<Waiting> = Vec::new();
     for store in stores {
+        for line in left_alone(&store) {
+            print_error(&format!("{}: {line}", store.name()));
+        }
         let items = queue(&world.history, &store)?;
         waiting.push(Waiting { store, items });
     }
@@ -117,8 +120,18 @@ fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Repo
             "{path} is a conflict and waits: tome review --accept {id} takes what was sent, --revert {id} keeps yours"
         ));
     }
+    // What fits only after something else was made is judged by what is there now.
+    let mut misfits = Vec::new();
+    for store in stores.iter().filter(|_| *chosen == Selection::All) {
+        let left = queue(&world.history, store)?.into_iter();
+        misfits.extend(left.filter_map(|item| item.misfit));
+    }
+    for misfit in &misfits {
+        print_error(&format!("not accepted: {misfit}"));
+    }
+    let conflicts = conflicts.len() + misfits.len();
     match records.len() {
-        0 if conflicts.is_empty() => print_note("nothing waits for review"),
+        0 if conflicts == 0 => print_note("nothing waits for review"),
         0 => {}
         1 => print_note("tome undo takes it back"),
         number => print_note(&format!("tome undo takes it back, in {number} steps")),
@@ -260,6 +273,7 @@ fn item_json(store: &Store, item: &Item) -> Value {
         "deleted_before": deleted.map(|time| time.to_string()),
         "proposal": item.proposal,
         "sent": item.sent,
+        "misfit": item.misfit,
         "notes": item.notes.iter().map(|note| &note.text).collect::<Vec<_>>(),
         "hunks": hunks,
     })
@@ -282,6 +296,9 @@ fn print_item(printer: &mut Printer, name: &str, item: &Item, now: i64) -> io::R
         printer.paint(TextStyle::Quiet, &summary(item, now)),
     );
     printer.styled_line(&heading)?;
+    if let Some(misfit) = &item.misfit {
+        printer.painted_line(TextStyle::Attention, misfit)?;
+    }
     for note in &item.notes {
         printer.painted_line(TextStyle::Attention, &format!("note: {}", note.text))?;
     }

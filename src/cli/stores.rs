@@ -12,8 +12,8 @@ use crate::core::insight::sync::shared_among;
 use crate::core::memory::discover::{
     Discovered, FoundStore, SearchedPlace, first_store, searched_places,
 };
-use crate::core::memory::layout::Layout;
-use crate::core::memory::store::StoreId;
+use crate::core::memory::layout::{FileLimit, Layout};
+use crate::core::memory::store::{Store, StoreId};
 
 pub(super) fn run(world: &World) -> Reported<'_> {
     let mut found = world.discovered()?;
@@ -56,6 +56,7 @@ impl Report for StoresReport<'_> {
                 "memories": memories.len(),
                 "waiting": waiting,
                 "why": why,
+                "limits": store.rules().limits(store.root()),
                 "synced": self.synced.contains_key(store.id()),
                 "held": self.synced.get(store.id()),
             }));
@@ -97,6 +98,7 @@ impl Report for StoresReport<'_> {
             "TO REVIEW",
             "ROOT",
             "FOUND AS",
+            "LIMITS",
         ];
         let mut rows = vec![Cell::titles(titles)];
         rows.extend(self.found.stores.iter().map(|found| self.row(found)));
@@ -133,8 +135,29 @@ impl StoresReport<'_> {
             waiting,
             Cell::plain(self.world.short_path(store.root().path())),
             Cell::new(TextStyle::Quiet, format!("{why}{note}")),
+            Cell::new(TextStyle::Quiet, limits(store)),
         ]
     }
+}
+
+/// How much the agent reads or keeps of its files: `MEMORY.md 200 lines, 25 KB`.
+fn limits(store: &Store) -> String {
+    let mut said = String::new();
+    let mut last = "";
+    for FileLimit { file, most, unit } in store.rules().limits(store.root()) {
+        if !said.is_empty() {
+            said.push_str(", ");
+        }
+        if file != last {
+            said.push_str(&format!("{file} "));
+        }
+        said.push_str(&match unit {
+            "bytes" => format!("{} KB", most / 1000),
+            _ => format!("{most} {unit}"),
+        });
+        last = file;
+    }
+    said
 }
 
 impl World {

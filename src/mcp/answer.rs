@@ -1,5 +1,7 @@
 //! The answer of a tool: texts of limited length, or a failure with a helpful message.
 
+use serde_json::{Map, Value};
+
 use crate::core::Error;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::layout::Layout;
@@ -25,6 +27,8 @@ pub(super) fn quotation(text: &str) -> String {
 pub(super) struct ToolAnswer {
     /// Texts; the first is in the form that the layout documents.
     pub(super) texts: Vec<String>,
+    /// The object that the first text is, for clients that take no text.
+    pub(super) object: Option<Map<String, Value>>,
     /// The revision of the file that was read or written.
     pub(super) revision: Option<Revision>,
     /// The id of the change, which can be undone by it.
@@ -70,6 +74,14 @@ impl ToolAnswer {
             None => self.texts.push(text.into()),
         }
         self
+    }
+
+    /// Replaces the first text by an object.
+    pub(super) fn object(self, object: Map<String, Value>) -> Self {
+        Self {
+            object: Some(object.clone()),
+            ..self.worded(Value::Object(object).to_string())
+        }
     }
 
     pub(super) fn with(mut self, text: impl Into<String>) -> Self {

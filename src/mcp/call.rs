@@ -17,7 +17,7 @@ use crate::core::change::{
 };
 use crate::core::disk::revision::Revision;
 use crate::core::log::Agent;
-use crate::core::memory::citation::Citation;
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
@@ -174,14 +174,15 @@ impl<'a> Call<'a> {
         if let Some(store) = named {
             return Ok((store, given.to_owned()));
         }
+        let holds = |store: &Store| store.holds(given) || holds_entry(store, given);
         let default = self.default_store(Some(given));
         if let Ok(store) = &default
-            && store.holds(given)
+            && holds(store)
         {
             return Ok((store, given.to_owned()));
         }
         let mut holders = self.listed();
-        holders.retain(|store| store.holds(given));
+        holders.retain(|store| holds(store));
         match holders.as_slice() {
             [one] => Ok((one, given.to_owned())),
             _ => default.map(|store| (store, given.to_owned())),
@@ -211,17 +212,25 @@ impl<'a> Call<'a> {
                 (named, _) => named.map(|store| (store, citation)),
             };
         }
-        if let Ok(store) = self.default_store(Some(&citation.path))
-            && store.holds(&citation.path)
-        {
+        let has_part = |store: &Store| match citation.part {
+            CitedPart::Entry(_) => holds_entry(store, reference),
+            _ => true,
+        };
+        let default = self.default_store(Some(&citation.path)).ok();
+        let default = default.filter(|store| store.holds(&citation.path));
+        if let Some(store) = default.filter(|store| has_part(store)) {
             return Ok((store, citation));
         }
         let stores = self.listed();
-        let holders: Vec<&Store> = stores
-            .iter()
-            .filter(|store| store.holds(&citation.path))
-            .copied()
-            .collect();
+        let holders = stores.iter().filter(|store| store.holds(&citation.path));
+        let holders: Vec<&Store> = holders.copied().collect();
+        let with_part = holders.iter().filter(|store| has_part(store));
+        if let [one] = with_part.collect::<Vec<_>>().as_slice() {
+            return Ok((one, citation));
+        }
+        if let Some(store) = default {
+            return Ok((store, citation));
+        }
         match (holders.as_slice(), stores.as_slice()) {
             ([one], _) | ([], [one]) => Ok((one, citation)),
             ([], []) => Err(Failure::Message(format!(
@@ -393,6 +402,19 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Whether a store has the entry that a path names, as in `MEMORY.md#facts`.
+fn holds_entry(store: &Store, path: &str) -> bool {
+    let Some((path, slug)) = path.rsplit_once('#') else {
+        return false;
+    };
+    let Ok(document) = store.read(path) else {
+        return false;
+    };
+    let file = store.rules().file_of(path);
+    let memory = store.rules().read(&file, &document.lossy());
+    memory.entries.iter().any(|entry| entry.slug == slug)
+}
+
 /// Says that arguments are missing.
 pub(super) fn required(names: &[&str]) -> String {
     match names {
@@ -413,6 +435,7 @@ fn committed_answer(committed: &CommittedChange) -> ToolAnswer {
             .into_iter()
             .chain(begun)
             .collect(),
+        object: None,
         revision: after.map(Revision::of),
         change: committed.record.as_ref().map(|record| record.id.clone()),
     }

@@ -1,7 +1,7 @@
 //! Tools that change a memory file: memory_write, memory_update, memory_patch, memory_append and
 //! memory_delete.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
@@ -113,9 +113,13 @@ fn write(call: &Call<'_>) -> ToolResult {
 /// Returns the answer as the layout documents it: in a facts store an object.
 fn in_form_of(layout: Layout, answer: ToolAnswer) -> ToolAnswer {
     match layout {
-        Layout::Facts => answer.worded(json!({ "success": true }).to_string()),
+        Layout::Facts => answer.object(done()),
         _ => answer,
     }
+}
+
+fn done() -> Map<String, Value> {
+    Map::from_iter([("success".to_owned(), Value::Bool(true))])
 }
 
 /// The fields of a memory's header that the arguments give. What neither they nor the content have
@@ -180,7 +184,9 @@ fn patch(call: &Call<'_>) -> ToolResult {
             matching: Matching::Unique,
         },
     )?;
-    Ok(answer.worded(json!({ "success": true, "appliedCount": count }).to_string()))
+    let mut done = done();
+    done.insert("appliedCount".to_owned(), json!(count));
+    Ok(answer.object(done))
 }
 
 fn patches(call: &Call<'_>) -> Result<Vec<Patch>, Failure> {

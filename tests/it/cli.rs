@@ -34,8 +34,11 @@ fn stores_shows_what_was_found_and_why() {
     let home = Home::new();
     assert_eq!(home.run(&["stores"]).code, 1);
     index_store(&home);
-    home.file("project/CLAUDE.md", "# Shop\n");
+    home.file("project/CLAUDE.md", "# Shop\n\n## Style\n\nShort.\n");
     home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
+    home.file(".openclaw/workspace/MEMORY.md", "# M\n");
+    home.file(".hermes/memories/USER.md", "Kim\n");
+    has(home.ok(&["list"]), ["CLAUDE.md", "\n  #style\n"]);
     let out = home.ok(&["stores"]);
     for part in [
         ".memory",
@@ -46,6 +49,10 @@ fn stores_shows_what_was_found_and_why() {
         "project-instructions",
         "codex",
         "Codex's memories",
+        "MEMORY.md 200 lines, 25 KB",
+        "memory_summary.md 10 KB",
+        "MEMORY.md 12000 characters",
+        "USER.md 1375 characters",
     ] {
         assert!(out.contains(part), "{part} in {out}");
     }
@@ -53,6 +60,8 @@ fn stores_shows_what_was_found_and_why() {
         serde_json::from_str(&home.ok(&["stores", "--json"])).expect("JSON");
     assert_eq!(json["schema"], 1);
     assert_eq!(json["stores"][0]["memories"], 3);
+    let limit = serde_json::json!({ "file": "MEMORY.md", "most": 200, "unit": "lines" });
+    assert_eq!(json["stores"][0]["limits"][0], limit);
 }
 
 #[test]

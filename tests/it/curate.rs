@@ -604,6 +604,27 @@ fn no_rule_shows_a_secret() {
 }
 
 #[test]
+fn what_cannot_be_fixed_because_of_its_name_is_told_and_the_rest_is_fixed() {
+    let home = Home::new();
+    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [A](a.md) - a\n");
+    for name in ["a.md", "b.md", "two\nlines.md"] {
+        let said = "---\nname: n\ndescription: d\ntype: user\n---\n\nx\n";
+        home.file(&format!("project/.memory/{name}"), said);
+    }
+    let rule = ["curate", "--rule", "index-orphan"];
+    let shown = home.run(&rule).out;
+    has(&shown, ["two␊lines.md"]);
+    assert!(!shown.contains("two\nlines.md"), "{shown}");
+    let fixed = home.run(&[&rule[..], &["--fix"]].concat());
+    assert_eq!(fixed.code, 1, "{fixed:?}");
+    has(
+        &fixed.err,
+        ["not fixed", "two\\nlines.md", "rename the file"],
+    );
+    has(home.read("project/.memory/MEMORY.md"), ["(b.md)"]);
+}
+
+#[test]
 fn a_repository_that_makes_git_wait_holds_nobody_up() {
     let Some(home) = project() else { return };
     let head = home.project().join(".git/HEAD");
@@ -662,4 +683,9 @@ fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one
             .is_some_and(|name| name.starts_with("qwen"))
     };
     assert!(!found.iter().any(is_of_qwen), "{found:#?}");
+    // Whatever the store is called.
+    let root = home.path().join(format!("{own}/memory"));
+    let root = root.to_str().expect("a path");
+    let (_, found) = findings(&home, &["--store", root, "--rule", "index-orphan"]);
+    assert_eq!(found, Vec::<Value>::new());
 }

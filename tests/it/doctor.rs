@@ -40,6 +40,26 @@ fn all_is_well_in_an_empty_home_and_nothing_is_written() {
 }
 
 #[test]
+fn why_a_job_of_codex_failed_is_told_without_its_secrets() {
+    let home = Home::new();
+    home.file(".codex/config.toml", "");
+    let path = home.path().join(".codex/memories_1.sqlite");
+    let key = "sk-ant-api03-Zx8Qw2Er5Ty7Ui9Op1As3Df4Gh6Jk8Lz0Xc2Vb4Nm6Qw8Er0Ty2Ui4Op6As8Df0Gh2Jk4Lz6Xc8Vb0Nm2Qw4Er6Ty8Ui0Op2A-AAAA";
+    let database = rusqlite::Connection::open(&path).expect("a database");
+    database
+        .execute_batch(&format!(
+            "CREATE TABLE jobs (kind TEXT, job_key TEXT, status TEXT, last_error TEXT);
+             INSERT INTO jobs VALUES ('a', 'b', 'error', 'refused: key {key}');"
+        ))
+        .expect("rows");
+    drop(database);
+    let (_, report) = report(&home);
+    let problems = problems(&report).join("\n");
+    has(&problems, ["the first says: refused: key"]);
+    lacks(&problems, [key]);
+}
+
+#[test]
 fn the_sample_is_well_and_its_agents_and_stores_are_counted() {
     let home = Home::new();
     let output = home.run(&["--demo", "doctor", "--json"]);

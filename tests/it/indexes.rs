@@ -192,6 +192,26 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
 }
 
 #[test]
+fn a_link_out_of_the_store_keeps_its_line() {
+    let line = "- [Shared](shared.md) - of all projects\n";
+    for (index, how) in [
+        ("# Memory\n\n## User\nLINE", IndexUpdate::Repair),
+        ("# Mine\n\nLINE", IndexUpdate::Repair),
+        ("# Memory\n\n## User\nLINE", IndexUpdate::Rewrite),
+    ] {
+        let bench = TestStore::new(Layout::Index);
+        let outside = bench.root().with_file_name("shared.md");
+        std::os::unix::fs::symlink(&outside, bench.root().join("shared.md")).expect("a link");
+        bench.file("MEMORY.md", &index.replace("LINE", line));
+        bench.write("a.md", "project", "a");
+        bench.make(&ChangeRequest::Index(how));
+        has(bench.read("MEMORY.md"), [line, "(a.md)"]);
+        bench.make(&delete(&["a.md"]));
+        has(bench.read("MEMORY.md"), [line]);
+    }
+}
+
+#[test]
 fn an_index_of_crlf_lines_stays_one() {
     let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "a");
@@ -531,6 +551,8 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
     );
     home.file("project/lessons/misc/x.md", "# Loose ends\n\nabout yaks\n");
     home.file("project/lessons/notes.md", "about xerus\n");
+    home.file("project/lessons/README.md", "# Lessons\n\nabout a quokka\n");
+    home.file("project/lessons/procedural/README.md", "about a numbat\n");
     home.file(
         "project/lessons/episodic/old.md",
         "# Episodes\n\n## 2025-10-30: Flaky pool\n**Context:** a walrus in CI\n\n**Tags:** #db\n",
@@ -550,6 +572,8 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
         ("xerus", "notes.md"),
         ("walrus", "episodic/old.md#flaky-pool"),
         ("loose", "misc/x.md"),
+        ("quokka", "README.md#L3"),
+        ("numbat", "procedural/README.md#L1"),
     ] {
         let recalled = tome(&["recall", word]);
         let expected = format!("Citation: {citation}\n");

@@ -1113,6 +1113,26 @@ fn a_call_finds_its_store() {
     let refused = client.fails("memory_delete", json!({ "filename": "facts/p.md" }));
     has(&refused, ["only the user deletes"]);
     client.ok("memory_delete", json!({ "filename": "p.md" }));
+    // An entry is that of the one store that has it.
+    home.file("project/data/memory/facts/b.md", "# B\n\n## Two\n\ny\n");
+    home.file("project/.claude/memory/MEMORY.md", "# M\n\n## One\n\nx\n");
+    home.file("project/.memory/MEMORY.md", "# M\n\n## Two\n\ny\n");
+    let mut again = Client::start(&home, &[]);
+    for tool in ["memory_read", "memory_delete"] {
+        again.ok(tool, json!({ "filename": "MEMORY.md#one" }));
+    }
+    assert_eq!(home.read("project/.claude/memory/MEMORY.md"), "# M\n\n");
+    again.end();
+    // What is an object in the text is one for a client that takes no text.
+    let patch = json!({ "path": "facts/user.md", "old_str": "pear", "new_str": "fig" });
+    let answer = client.ask(
+        "tools/call",
+        json!({ "name": "memory_patch", "arguments": patch }),
+    );
+    assert_eq!(
+        answer["result"]["structuredContent"],
+        json!({ "success": true, "appliedCount": 1, "notes": ["Store: data-memory"] })
+    );
     client.end();
 }
 

@@ -171,6 +171,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     assert!(claude.join(sibling).join("memory/plan.md").exists());
     let none = home.run(&["rehome"]);
     assert_eq!(none.code, 1, "{}{}", none.out, none.err);
+    has(&none.err, ["nothing to do", "~/.claude/projects"]);
     let again = home.run(&["rehome", &from]);
     assert_eq!(again.code, 1, "{again:?}");
     has(&again.err, ["nothing to do"]);

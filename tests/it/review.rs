@@ -358,8 +358,14 @@ fn what_gemini_proposes_is_accepted_or_removed() {
     let at = index.display();
     let patch = format!("--- {at}\n+++ {at}\n@@ -1,2 +1,3 @@\n # Project Memory\n - one\n+- two\n");
     home.file(&inbox, &patch);
+    let bashrc = home.path().join(".bashrc").display().to_string();
+    home.file(
+        &format!("{memory}/.inbox/private/other.patch"),
+        format!("--- /dev/null\n+++ {bashrc}\n@@ -0,0 +1,1 @@\n+x\n"),
+    );
     home.ok(&["stores"]);
     assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+    has(&home.run(&["review"]).err, ["other.patch", &bashrc]);
     let found = items(&home);
     assert_eq!(found[0]["proposal"], ".inbox/private/extraction.patch");
     assert_eq!(found[0]["author"]["agent"], "gemini");

@@ -76,8 +76,9 @@ impl Checkup<'_> {
         for home in homes.filter(|home| !home.is_there) {
             let former = world.short_path(&home.project);
             let what = format!(
-                "has {} memories of this project from when it was {former} ({}); no session reads them",
-                home.memories, home.proof
+                "has {} of this project from when it was {former} ({}); no session reads them",
+                home.content(),
+                home.proof
             );
             let remedy = format!("tome rehome {former} gathers them");
             self.add_problem(world.short_path(&home.root), &what, remedy);

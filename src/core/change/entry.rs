@@ -8,7 +8,7 @@ use super::PlannedFiles;
 use super::plan::Planner;
 use super::transfer::category;
 use crate::core::memory::layout::{
-    Fields, FileView as _, Layout, Operation, WriteInput, append_section,
+    Fields, FileView as _, INDEX, Layout, Operation, WriteInput, append_section,
 };
 use crate::core::text::header::section::{heading, own_span, removal_span};
 use crate::core::text::header::{Entry, fitted, lines, newline, splice};
@@ -122,7 +122,16 @@ impl Planner<'_> {
         at: &NamedEntry,
         path: &str,
     ) -> Result<String> {
-        let file = self.target(Operation::Append, path)?;
+        let index = self.store.rules().file_of(path);
+        // An index has sections, too.
+        let is_index = self.store.layout() == Layout::Index && index == INDEX;
+        let is_there = is_index && planned.contains(&index);
+        let operation = if is_there {
+            Operation::Patch
+        } else {
+            Operation::Append
+        };
+        let file = self.target(operation, path)?;
         let old = planned.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
         let is_episode = |file: &str| file.starts_with("episodes/");
         // Sections of a text are told apart by their headings, and an episode has its own fields.
@@ -130,6 +139,17 @@ impl Planner<'_> {
             Layout::Instructions => true,
             Layout::Facts if is_episode(&file) => from == Layout::Facts && is_episode(&at.file),
             Layout::Index | Layout::Facts => old.is_some(),
+            Layout::Entries => {
+                let is_section = heading(
+                    at.text[at.entry.span.clone()]
+                        .lines()
+                        .next()
+                        .unwrap_or_default(),
+                );
+                let rules = self.store.rules();
+                is_section.is_some()
+                    && rules.takes_sections(self.store.root(), &file, old.as_deref())
+            }
             _ => false,
         };
         if keeps_form {
@@ -423,6 +443,12 @@ mod tests {
                 ("episodes/02.md", "# Episodes 02\n"),
                 "# Episodes 02\n\n## Test\n- Summary: b\n- Date: 2026-01-02\n\nrun it\n",
             ),
+            (
+                Layout::Entries,
+                ("MEMORY.md", "# M\n\n## Test\nrun it\n"),
+                ("memory/2026-01-02.md", "## One\nx\n"),
+                "## One\nx\n\n## Test\nrun it\n",
+            ),
         ] {
             let dir = temp.path().join(layout.to_string());
             let store = store(&dir, layout, &[from, to]);
@@ -436,15 +462,55 @@ mod tests {
     }
 
     #[test]
+    fn a_section_of_an_index_moves_into_another_one() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let section = "## Staging\nOn quokka17.\n";
+        let from = format!("# Memory\n\n{section}");
+        let from = store(
+            &temp.path().join("from"),
+            Layout::Index,
+            &[("MEMORY.md", &from)],
+        );
+        let index = "# Memory\n\n## User\n- [a](a.md) - a\n";
+        let a = (
+            "a.md",
+            "---\nname: a\ndescription: a\ntype: user\n---\n\na\n",
+        );
+        let to = store(
+            &temp.path().join("to"),
+            Layout::Index,
+            &[("MEMORY.md", index), a],
+        );
+        let transfer = Transfer {
+            source: &from,
+            path: "MEMORY.md#staging",
+            place: "MEMORY.md".to_owned(),
+        };
+        let change = plan_moves(&[transfer], &to, BrokenLinks::Follow, &context());
+        let edits = change.expect("planned").edits;
+        let after = |store: &Store| {
+            let root = store.root().path();
+            let edit = edits.iter().find(|edit| edit.root == root);
+            edit.and_then(|edit| edit.after.clone()).expect("written")
+        };
+        assert_eq!(after(&to), format!("{index}\n{section}").into_bytes());
+        assert_eq!(after(&from), b"# Memory\n\n");
+    }
+
+    #[test]
     fn codex_is_told_of_a_change_by_a_note_of_its_own_form() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let files = [("MEMORY.md", REGISTRY), ("raw_memories.md", "")];
+        let by_place = temp.path().join(".codex/memories");
+        let by_place = store(&by_place, Layout::Entries, &files[..1]);
         let store = store(temp.path(), Layout::Entries, &files);
         let request = ChangeRequest::Delete {
             paths: vec!["MEMORY.md#task-2-ship".to_owned()],
         };
         let change = plan(&store, &request, &context()).expect("planned");
         let note = "extensions/ad_hoc/notes/2026-09-21T14-13-20-memory.md";
+        let same = plan(&by_place, &request, &context()).expect("planned");
+        assert_eq!(after(&same, note), after(&change, note));
         let text = after(&change, note);
         assert!(text.contains("deleted this from MEMORY.md"), "{text}");
         assert!(text.contains("> ## Task 2: ship\n> - boxes"), "{text}");

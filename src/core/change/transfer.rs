@@ -227,7 +227,7 @@ impl Departure<'_> {
 }
 
 /// A text whose links lead to new targets; `None` keeps one as it is.
-fn relinked(text: &str, new_target: impl Fn(&Link<'_>) -> Option<String>) -> String {
+pub fn relinked(text: &str, new_target: impl Fn(&Link<'_>) -> Option<String>) -> String {
     let edits: Vec<_> = link::links(text)
         .iter()
         .filter_map(|found| {

@@ -230,6 +230,8 @@ pub struct CuratedStore<'a> {
     pub project: Option<Arc<ProjectHistory>>,
     /// The directory of that project, with or without git.
     pub project_root: Option<PathBuf>,
+    /// Whether its agent makes the index of all its memories again, after it wrote some.
+    pub is_index_remade: bool,
     /// The numbers of the documents, by the paths of their memories.
     numbers: HashMap<String, usize>,
 }
@@ -268,6 +270,7 @@ impl<'a> CuratedStore<'a> {
             documents: Vec::new(),
             project: None,
             project_root: None,
+            is_index_remade: false,
             numbers: HashMap::new(),
         }
     }

@@ -11,25 +11,32 @@ mod tests;
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use regex::Regex;
 
-use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves};
+use crate::core::change::{
+    BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves, relinked,
+};
 use crate::core::disk::foreign::open_regular;
-use crate::core::disk::sandbox::Root;
+use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::disk::trust::real_path;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{
     Environment, claude_memory_root, claude_slug, project_folders,
 };
-use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::{INDEX, with_former_line};
+use crate::core::memory::layout::listing::EMPTY_INDEX;
+use crate::core::memory::layout::{Layout, append_section};
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
+use crate::core::text::header::section::heading;
+use crate::core::text::header::{fitted, lines, newline, prose, splice};
+use crate::core::text::link::{LinkSyntax, resolve_target};
 use crate::core::{Error, Result};
 
 /// Memories of the same project below another path.
@@ -45,6 +52,17 @@ pub struct FormerHome {
     pub memories: usize,
     /// What proves that it is the same project.
     pub proof: Proof,
+}
+
+impl FormerHome {
+    /// What is there, in words.
+    pub fn content(&self) -> String {
+        match self.memories {
+            0 => format!("text in {INDEX}"),
+            1 => "1 memory".to_owned(),
+            number => format!("{number} memories"),
+        }
+    }
 }
 
 /// Why two directories are the same project.
@@ -119,7 +137,9 @@ pub fn former_homes(projects: &Path, project: &Path, current: &Path, git: &Git) 
     for folder in folders(projects) {
         let root = folder.join("memory");
         let memories = count_memories(&root);
-        if memories == 0 || real_path(&root) == current {
+        let has_text =
+            || read_beginning(&root.join(INDEX)).is_some_and(|text| says_something(&text));
+        if real_path(&root) == current || (memories == 0 && !has_text()) {
             continue;
         }
         let logs = newest_logs(&folder);
@@ -182,10 +202,12 @@ fn newest_logs(folder: &Path) -> Vec<String> {
         .collect();
     logs.sort();
     let newest = logs.iter().rev().take(LOGS);
-    newest.filter_map(|(_, path)| beginning(path)).collect()
+    newest
+        .filter_map(|(_, path)| read_beginning(path))
+        .collect()
 }
 
-fn beginning(path: &Path) -> Option<String> {
+fn read_beginning(path: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
     let file = open_regular(path).ok()?;
@@ -305,39 +327,115 @@ pub fn plan_rehome(
             place,
         });
     }
-    if transfers.is_empty() {
-        return Ok(None);
-    }
     let mut change = plan_moves(&transfers, target, BrokenLinks::Follow, context)?;
     let number = transfers.len();
-    let things = if number == 1 { "memory" } else { "memories" };
+    let things = match number {
+        0 => format!("what {INDEX} says"),
+        1 => "1 memory".to_owned(),
+        _ => format!("{number} memories"),
+    };
     let from = source.root().path().display();
-    change.message = format!("{number} {things} of {from} gathered in {}", target.name());
-    if let Some(former) = source.text(INDEX)?
-        && let Some(edit) = index_edit(&mut change, target)
-        && let Some(Ok(text)) = edit.after.clone().map(String::from_utf8)
-    {
+    change.message = format!("{things} of {from} gathered in {}", target.name());
+    if let Some(former) = source.text(INDEX)? {
+        let left = text_after(source, index_edit(&mut change, source)?)?;
+        let edit = index_edit(&mut change, target)?;
         let moved = memories.iter().zip(&transfers);
-        let text = moved.fold(text, |text, (memory, transfer)| {
-            with_former_line(&text, &former, memory, &transfer.place)
-        });
+        let mut text = text_after(target, edit)?;
+        for (memory, transfer) in moved {
+            text = with_former_line(&text, &former, memory, &transfer.place);
+        }
+        if says_something(&left) {
+            let left = relinked(&left, |link| {
+                let file = resolve_target(INDEX, &link.target)?;
+                let mut renamed = transfers.iter().filter(|one| one.path != one.place);
+                let one = renamed.find(|one| one.path == file)?;
+                (link.form == LinkSyntax::Inline).then(|| one.place.clone())
+            });
+            text = with_own_text(&text, &left);
+            edit.derived = false;
+            notes.push(format!("what {INDEX} of {from} says comes along"));
+        }
         edit.after = Some(text.into_bytes());
     }
-    if let Some(edit) = index_edit(&mut change, source) {
-        if edit.after.as_deref().is_some_and(says_something) {
-            notes.push(format!("{INDEX} of {from} has text of its own and stays"))
-        } else {
-            edit.after = None
-        }
-    }
-    Ok(Some(Rehoming { change, notes }))
+    index_edit(&mut change, source)?.after = None;
+    change.edits.retain(|edit| edit.before != edit.after);
+    let is_something = number > 0 || !notes.is_empty();
+    Ok(is_something.then_some(Rehoming { change, notes }))
 }
 
-/// The edit of a store's index.
-fn index_edit<'a>(change: &'a mut Change, store: &Store) -> Option<&'a mut Edit> {
+/// The edit of a store's index; one that changes nothing if there is none yet.
+fn index_edit<'a>(change: &'a mut Change, store: &Store) -> Result<&'a mut Edit> {
     let root = store.root().path();
-    let mut edits = change.edits.iter_mut();
-    edits.find(|edit| edit.root == root && edit.path == INDEX)
+    let is_its = |edit: &Edit| edit.root == root && edit.path == INDEX;
+    if !change.edits.iter().any(is_its) {
+        let before = store.root().read(INDEX)?;
+        change.edits.push(Edit {
+            root: root.to_owned(),
+            layout: store.layout(),
+            path: INDEX.to_owned(),
+            after: before.clone(),
+            before,
+            derived: true,
+            emptied: Vec::new(),
+            attributes: Attributes::default(),
+        });
+    }
+    let edit = change.edits.iter_mut().find(|edit| is_its(edit));
+    edit.ok_or_else(|| Error::not_found(INDEX))
+}
+
+fn text_after(store: &Store, edit: &Edit) -> Result<String> {
+    store.decoded(INDEX, edit.after.clone().unwrap_or_default())
+}
+
+/// An index with what another one says: each of its parts at the end of the part of that heading, or
+/// of the index.
+fn with_own_text(text: &str, other: &str) -> String {
+    if text.trim().is_empty() || text == EMPTY_INDEX {
+        return other.to_owned();
+    }
+    let mut made = text.to_owned();
+    for (title, span) in parts(other) {
+        let part = other[span].trim();
+        let first = lines(part, 0).next();
+        let first = first.filter(|line| matches!(heading(line.text), Some((1 | 2, _))));
+        let body = part[first.map_or(0, |line| line.end)..].trim_start_matches(['\r', '\n']);
+        if !says_something(body) {
+            continue;
+        }
+        let there = parts(&made).into_iter().find(|(known, _)| *known == title);
+        let Some((_, span)) = there else {
+            made = append_section(&made, part);
+            continue;
+        };
+        let as_lines = |text: &str| format!("\n{}\n", text.trim_end().replace("\r\n", "\n"));
+        if as_lines(&made[span.clone()]).contains(&as_lines(body)) {
+            continue;
+        }
+        let end = span.start + made[span].trim_end().len();
+        let nl = newline(&made);
+        let added = format!("{nl}{nl}{}", fitted(&made, body));
+        let close = if made[end..].is_empty() { nl } else { "" };
+        made = splice(&made, end..end, &format!("{added}{close}"));
+    }
+    made
+}
+
+/// The parts of an index that begin with a heading of the first two levels, and their headings; the
+/// first part, with the title of the index, has none.
+fn parts(text: &str) -> Vec<(Option<&str>, Range<usize>)> {
+    let mut found: Vec<(Option<&str>, Range<usize>)> = vec![(None, 0..text.len())];
+    for (_, line) in prose(text) {
+        let is_title = |level| level == 1 && text[..line.span.start].trim().is_empty();
+        let level = heading(line.text).map(|(level, _)| level);
+        if level.is_some_and(|level| level < 3 && !is_title(level)) {
+            if let Some((_, last)) = found.last_mut() {
+                last.end = line.span.start;
+            }
+            found.push((Some(line.text.trim()), line.span.start..text.len()));
+        }
+    }
+    found
 }
 
 /// A path that neither the store nor any of these has.
@@ -355,8 +453,7 @@ fn free_name(target: &Store, path: &str, taken: &HashSet<String>) -> Result<Stri
 }
 
 /// Whether an index says more than headings.
-fn says_something(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
+fn says_something(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     lines.any(|line| !line.is_empty() && !line.starts_with('#') && line != "(empty)")
 }

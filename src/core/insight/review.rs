@@ -38,7 +38,7 @@ pub use incoming::{
 };
 pub use line_source::{LineSource, Reason, line_sources};
 pub use observe::{Observed, Writer, observe, observe_files, observe_store, observed_files};
-pub use proposal::add_draft;
+pub use proposal::{add_draft, left_alone};
 pub use queue::{HunkPart, Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count, here_before, is_far_behind, waiting_paths};
 pub use why::{

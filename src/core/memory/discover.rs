@@ -19,13 +19,14 @@ use std::path::{Path, PathBuf};
 
 use crate::core::disk::foreign::open_regular;
 use crate::core::disk::sandbox::Root;
-use crate::core::disk::trust::{Refusal, TrustBoundary};
+use crate::core::disk::trust::{Refusal, TrustBoundary, real_path};
 use crate::core::log::LogLocations;
 use crate::core::memory::config::{Settings, expand};
 use crate::core::memory::layout::{Layout, session};
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
 
+pub use agents::copilot_project;
 use captured::captured_events;
 pub use captured::{events_root, session_events_root};
 pub use claude::{claude_memory_root, claude_slug};
@@ -71,6 +72,12 @@ impl Environment {
     /// The directories of Codex's memories, the newer form first.
     pub fn codex_memories(&self) -> [PathBuf; 2] {
         ["memories_v2", "memories"].map(|name| self.codex.join(name))
+    }
+
+    /// Whether Qwen Code keeps the memories of this directory, whose index it makes by itself.
+    pub fn is_of_qwen(&self, root: &Path) -> bool {
+        let mut homes = self.qwen.iter();
+        root.ends_with(".qwen/team-memory") || homes.any(|home| root.starts_with(real_path(home)))
     }
 
     /// The environment of a home in which agents keep their files where they do by default.
@@ -613,11 +620,15 @@ mod tests {
             "x\n",
         );
         let folder = format!("{{\"folder\": \"file://{}\"}}", cwd.display());
-        for (id, workspace) in [
-            ("w1", folder.as_str()),
-            ("w2", "{\"folder\": \"file:///o\"}"),
+        let others = ["Code - Insiders", "VSCodium"].map(|name| format!(".config/{name}/User"));
+        let [insiders, codium] = &others;
+        for (editor, id, workspace) in [
+            (copilot, "w1", folder.as_str()),
+            (copilot, "w2", "{\"folder\": \"file:///o\"}"),
+            (insiders, "w3", &folder),
+            (codium, "w4", "{\"folder\": \"file:///o\"}"),
         ] {
-            let place = format!("{copilot}/workspaceStorage/{id}");
+            let place = format!("{editor}/workspaceStorage/{id}");
             home.write(&format!("{place}/workspace.json"), workspace);
             home.write(
                 &format!("{place}/GitHub.copilot-chat/{tool}/repo/b.md"),
@@ -634,11 +645,14 @@ mod tests {
             "letta@agent-1",
             "copilot-user",
             "copilot",
+            "copilot-insiders",
         ];
         assert_eq!(home.names("p", DiscoveryScope::Project), own);
         let all = home.names("p", DiscoveryScope::Everything);
         assert!(all.contains(&"qwen@elsewhere-x".to_owned()), "{all:?}");
-        assert!(all.contains(&"copilot@o".to_owned()), "{all:?}");
+        for name in ["copilot@o", "copilot-vscodium@o"] {
+            assert!(all.contains(&name.to_owned()), "{all:?}");
+        }
         let found = discover(
             &home.environment("p"),
             &Settings::default(),

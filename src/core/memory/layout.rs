@@ -239,6 +239,17 @@ pub enum IndexUpdate {
     Rewrite,
 }
 
+/// How much an agent reads or keeps of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileLimit {
+    /// The file.
+    pub file: &'static str,
+    /// The most.
+    pub most: usize,
+    /// What is counted: lines, bytes or characters.
+    pub unit: &'static str,
+}
+
 /// The files of a store as a change would leave them. What the rules write are generated files.
 pub trait FileView {
     /// The time of the plan.
@@ -352,9 +363,19 @@ pub trait Rules: Sync {
         text
     }
 
+    /// The limits of the agent that are known.
+    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+        Vec::new()
+    }
+
     /// How many characters the agent keeps in a file at most, if it has a limit.
     fn most_characters(&self, _root: &Root, _file: &str) -> Option<usize> {
         None
+    }
+
+    /// Whether a section of another file can stand in this one as it is.
+    fn takes_sections(&self, _root: &Root, _file: &str, _old: Option<&str>) -> bool {
+        false
     }
 
     /// Returns an error if the agent would not take `text` as the new content of a file.

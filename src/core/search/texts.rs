@@ -242,11 +242,12 @@ fn index_texts(store: &Store, texts: &[MemoryText]) -> Vec<MemoryText> {
     let files: BTreeSet<String> = match store.layout() {
         Layout::Index => BTreeSet::from([INDEX.to_owned()]),
         Layout::Coder => {
-            let paths = texts.iter().map(|text| Path::new(&text.memory.path));
-            let folders = paths.flat_map(|path| path.ancestors().skip(1));
-            let named =
-                folders.filter_map(|folder| folder.to_str().filter(|name| !name.is_empty()));
-            named.map(|folder| format!("{folder}/{README}")).collect()
+            let rules = store.rules();
+            let (folder, depth) = rules.searched().unwrap_or_default();
+            let files = store.root().markdown(folder, depth).unwrap_or_default();
+            let paths = files.into_iter().map(|file| file.path);
+            let is_index = |path: &String| rules.kind(path) == FileKind::Index;
+            paths.filter(is_index).collect()
         }
         _ => BTreeSet::new(),
     };

@@ -8,7 +8,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResult,
     ListResourcesResult, MetaObject, PromptMessage, Resource, Role, ToolAnnotations,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::answer::{Failure, ToolAnswer};
 use super::super::call::{Call, ClientIdentity, names};
@@ -195,6 +195,14 @@ fn result(answer: ToolAnswer) -> CallToolResult {
     });
     let texts = texts.collect();
     let mut result = CallToolResult::success(texts);
+    result.structured_content = answer.object.map(|mut object| {
+        let notes = answer.texts.iter().skip(1);
+        let notes: Vec<String> = notes.map(|note| without_hidden(note)).collect();
+        if !notes.is_empty() {
+            object.insert("notes".to_owned(), json!(notes));
+        }
+        Value::Object(object)
+    });
     let mut meta = serde_json::Map::new();
     if let Some(revision) = answer.revision {
         meta.insert("revision".to_owned(), json!(revision));

@@ -11,7 +11,7 @@ use crate::core::change::{
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::Root;
-use crate::core::insight::curate::fix::plan_fixes;
+use crate::core::insight::curate::fix::{fixable, plan_fixes};
 use crate::core::insight::rehome::plan_rehome;
 use crate::core::insight::review::{Selection, plan_reverts};
 use crate::core::memory::layout::{Fields, Layout};
@@ -119,7 +119,15 @@ impl<'a> Planner<'a> {
             Request::Fix(chosen) => {
                 let mut stores = Vec::new();
                 for (store, findings) in chosen {
-                    stores.push((self.store(store)?, findings.iter().collect()));
+                    let store = self.store(store)?;
+                    stores.push((store, fixable(store, findings).0));
+                }
+                if stores.iter().all(|(_, findings)| findings.is_empty()) {
+                    // The plan reports why none can be fixed.
+                    stores.clear();
+                    for (store, findings) in chosen {
+                        stores.push((self.store(store)?, findings.iter().collect()));
+                    }
                 }
                 plan_fixes(&stores, &self.moment)
             }
@@ -272,6 +280,13 @@ impl<'a> Planner<'a> {
                     stores.entry(store.clone()).or_default().push(path.clone());
                 }
                 stores.into_iter().collect()
+            }
+            Request::Fix(chosen) => {
+                let refused = chosen.iter().filter_map(|(store, findings)| {
+                    let store = self.store(store).ok()?;
+                    Some(fixable(store, findings).1)
+                });
+                return refused.flatten().collect();
             }
             _ => return Vec::new(),
         };

@@ -340,6 +340,7 @@ mod tests {
     use super::*;
     use crate::core::Error;
     use crate::core::change::ChangeVerb;
+    use crate::core::insight::curate::{Finding, Severity};
     use crate::core::insight::review::{Item, queue};
     use crate::core::memory::layout::Layout;
     use crate::core::memory::library::StoreSnapshot;
@@ -499,6 +500,40 @@ mod tests {
         bench.undo();
         assert!(bench.root().join("auth.md").exists());
         assert_eq!(bench.read("MEMORY.md"), before);
+    }
+
+    #[test]
+    fn a_finding_whose_file_cannot_be_written_holds_no_other_one_up() {
+        let bench = Bench::new();
+        let snapshot = bench.writer.library.store("claude").expect("a store");
+        let finding = |path: &str| {
+            let fix = serde_json::json!({ "words": "", "kind": { "Delete": { "path": path } } });
+            Finding {
+                id: String::new(),
+                rule: "empty",
+                severity: Severity::Warning,
+                store: 0,
+                path: path.to_owned(),
+                entry: None,
+                line: None,
+                subject: String::new(),
+                message: String::new(),
+                evidence: Vec::new(),
+                fix: serde_json::from_value(fix).expect("a fix"),
+                waived: None,
+            }
+        };
+        let fix = |paths: &[&str]| {
+            let findings = paths.iter().map(|path| finding(path)).collect();
+            Request::Fix(vec![(snapshot.store.id().clone(), findings)])
+        };
+        let planner = bench.writer.planner();
+        let both = fix(&["auth.md", "two\nlines.md"]);
+        let change = planner.plan(&both).expect("plans");
+        assert!(change.edits.iter().any(|edit| edit.path == "auth.md"));
+        let notes = planner.notes(&both, Some(&change));
+        assert!(notes[0].contains("two\\nlines.md"), "{notes:?}");
+        assert!(planner.plan(&fix(&["two\nlines.md"])).is_err());
     }
 
     #[test]

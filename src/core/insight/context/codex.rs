@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use super::{Found, Limit, Piece, PieceKind, Source, Start, counted};
+use crate::core::memory::layout::entries::CODEX_SUMMARY;
 use crate::core::text::toml_text;
 
 /// The names that are looked for in each folder; the first one is used.
@@ -13,9 +14,6 @@ const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
 
 /// How many bytes of the project's files are loaded.
 const MOST_BYTES: usize = 32 << 10;
-
-/// How many bytes of the summary of memories are loaded, at most.
-const MOST_MEMORY: usize = 10_000;
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let home = &start.environment.codex;
@@ -152,21 +150,21 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     };
     let limit = Limit {
         used: text.len(),
-        most: MOST_MEMORY,
+        most: CODEX_SUMMARY,
         unit: "bytes",
     };
     let first = |text: &str| Piece {
         limit: Some(limit),
         ..piece(text, size)
     };
-    if text.len() <= MOST_MEMORY {
+    if text.len() <= CODEX_SUMMARY {
         return vec![first(text)];
     }
-    let mut head = MOST_MEMORY / 2;
+    let mut head = CODEX_SUMMARY / 2;
     while !text.is_char_boundary(head) {
         head -= 1;
     }
-    let mut tail = text.len() - MOST_MEMORY / 2;
+    let mut tail = text.len() - CODEX_SUMMARY / 2;
     while !text.is_char_boundary(tail) {
         tail += 1;
     }

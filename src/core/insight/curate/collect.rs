@@ -98,6 +98,7 @@ pub fn collect<'a>(
         let known = |history: &&Arc<ProjectHistory>| Some(&history.root) == root.as_ref();
         read.project = histories.iter().flatten().find(known).cloned();
         read.project_root = root;
+        read.is_index_remade = sources.environment.is_of_qwen(read.store.root().path());
         curated.push(read);
     }
     let deleted = came_back::still_deleted(sources.history)?;

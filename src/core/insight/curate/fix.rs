@@ -107,6 +107,16 @@ impl Fix {
         }
     }
 
+    /// Why the fix cannot be made in this store, as a file may not be written.
+    fn refusal(&self, store: &Store) -> Option<Error> {
+        let written = match &self.kind {
+            FixKind::Replace { path, .. } | FixKind::Delete { path } => writable(store, path),
+            FixKind::List { path } => store.locate(path),
+            FixKind::Index => return None,
+        };
+        written.err()
+    }
+
     /// Notes the revision of the text whose ranges it has; whether there is such a text.
     pub(super) fn note_revision(
         &mut self,
@@ -118,6 +128,26 @@ impl Fix {
         *revision = revision_of(path);
         revision.is_some()
     }
+}
+
+/// The findings whose fixes can be made in a store, and why others cannot: their file may not be
+/// written.
+pub fn fixable<'f>(
+    store: &Store,
+    findings: impl IntoIterator<Item = &'f Finding>,
+) -> (Vec<&'f Finding>, BTreeSet<String>) {
+    let mut refused = BTreeSet::new();
+    let mut found = Vec::new();
+    for finding in findings {
+        match finding.fix.as_ref().map(|fix| fix.refusal(store)) {
+            Some(None) => found.push(finding),
+            Some(Some(error)) => {
+                refused.insert(format!("not fixed in {}: {error}", store.name()));
+            }
+            None => {}
+        }
+    }
+    (found, refused)
 }
 
 /// Plans the fixes of findings about several stores as one change.

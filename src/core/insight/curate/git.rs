@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use crate::core::disk::sandbox::Root;
 use crate::core::disk::trust::real_path;
-use crate::core::memory::discover::{Environment, claude_slug};
+use crate::core::memory::discover::{Environment, claude_slug, copilot_project, project_folders};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::text::file_name;
@@ -377,17 +377,22 @@ pub fn project_of(
         let is_here = |part: &std::ffi::OsStr| slugs.iter().any(|slug| part == slug.as_str());
         return root.iter().any(is_here).then(|| here.to_owned());
     }
-    // What an agent keeps for all projects, and, with `@` in its name, for another one.
+    if let Some(project) = copilot_project(root) {
+        let is_here = project_folders(&environment.cwd).contains(&project);
+        return is_here.then(|| here.to_owned());
+    }
+    // What an agent keeps for all projects, or for an unknown one.
     let editors = environment.editors.iter();
-    let mut of_editors = editors.map(|user| user.join("globalStorage"));
+    let mut of_editors = editors
+        .flat_map(|user| ["globalStorage", "workspaceStorage"].map(|storage| user.join(storage)));
     let is_general = matches!(store.layout(), Layout::Coder | Layout::Instructions)
-        || store.name().contains('@')
         || [&environment.codex, &environment.claude, &environment.gemini]
             .into_iter()
             .chain(&environment.qwen)
             .chain(&environment.hermes)
             .chain(&environment.openclaw)
             .chain(&environment.letta)
+            .chain(&environment.claude_stores)
             .any(|home| is_below(home))
         || of_editors.any(|storage| is_below(&storage));
     (!is_general).then(|| here.to_owned())

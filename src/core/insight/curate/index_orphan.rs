@@ -21,8 +21,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let Some(index) = store.index() else {
             continue;
         };
-        // Qwen Code makes its index of all its memories again, after it wrote some.
-        if is_generated(&index.text) || store.store.name().starts_with("qwen") {
+        if is_generated(&index.text) || store.is_index_remade {
             continue;
         }
         let reached = reachable(store, index);

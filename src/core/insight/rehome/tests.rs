@@ -225,22 +225,45 @@ fn memories_are_gathered_with_links_and_indexes_and_one_undo_gives_every_byte_ba
 }
 
 #[test]
-fn an_index_with_text_of_its_own_stays_and_is_told() {
+fn what_an_index_says_comes_along_part_by_part() {
     let home = Home::new();
-    let old = home.remember("old", &[("a.md", "a")], "");
-    let new = home.remember("new", &[("b.md", "b")], "");
-    let index = fs::read_to_string(old.join(INDEX)).expect("reads");
-    fs::write(old.join(INDEX), format!("{index}\nAlways speak French.\n")).expect("writes");
-    let rehoming = plan_rehome(&home.store(&old), &home.store(&new), &context())
-        .expect("plans")
-        .expect("moves");
-    assert!(
-        rehoming.notes[0].ends_with("has text of its own and stays"),
-        "{:?}",
-        rehoming.notes
-    );
-    let same = plan_rehome(&home.store(&new), &home.store(&new), &context());
-    assert!(same.expect("plans").is_none());
+    for (number, (old, new, expected)) in [
+        (
+            "# Memory\n\nAlways speak French.\n\n- [A](a.md) — one\n\n## Staging\n\nOn quokka17, see [A](a.md).\n\n## Empty\n",
+            "# Shop\n\nShort.\n\n- [B](b.md) — two\n\n## Last\nx",
+            "# Shop\n\nShort.\n\n- [B](b.md) — two\n- [A](a-2.md) — one\n\nAlways speak French.\n\n## Last\nx\n\n## Staging\n\nOn quokka17, see [A](a-2.md).\n",
+        ),
+        ("# Old\n\nFrench.\n", "# Memory\n\n(empty)\n", "# Old\n\nFrench.\n"),
+        // A part of that heading, and what is there already.
+        (
+            "# Memory\n\n## Last\ny\n\n### deep\nz\n\n# More\n\n- [web](https://x.y)\n\n## Same\n\n1\n\n## Other\n1\n",
+            "# Memory\r\n\r\n## Last\r\n\r\nx\r\n\r\n## Same\r\n\r\n1\r\n",
+            "# Memory\r\n\r\n## Last\r\n\r\nx\r\n\r\ny\r\n\r\n### deep\r\nz\r\n\r\n## Same\r\n\r\n1\r\n\r\n# More\r\n\r\n- [web](https://x.y)\r\n\r\n## Other\r\n1\r\n",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let files: &[(&str, &str)] = if old.contains("a.md") { &[("a.md", "a")] } else { &[] };
+        let from = home.remember(&format!("old{number}"), files, "");
+        let to = home.remember(&format!("new{number}"), &[("b.md", "b"), ("a.md", "mine")], "");
+        fs::write(from.join(INDEX), old).expect("writes");
+        fs::write(to.join(INDEX), new).expect("writes");
+        let (source, target) = (home.store(&from), home.store(&to));
+        let planned = plan_rehome(&source, &target, &context());
+        let planned = planned.expect("plans").expect("moves");
+        let edits = &planned.change.edits;
+        let of = |store: &Store| {
+            let root = store.root().path();
+            let edit = edits.iter().find(|edit| edit.root == root && edit.path == INDEX);
+            edit.expect("an edit").after.clone()
+        };
+        let text = String::from_utf8(of(&target).expect("written")).expect("text");
+        assert_eq!(text, expected);
+        assert_eq!(of(&source), None);
+        let same = plan_rehome(&target, &target, &context());
+        assert!(same.expect("plans").is_none());
+    }
 }
 
 #[test]

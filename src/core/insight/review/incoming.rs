@@ -324,6 +324,7 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
         file: file.path.clone(),
         current: Arc::from(after),
         proposal: None,
+        misfit: None,
         conflict: None,
         sent: Some(Sent {
             is_conflict,

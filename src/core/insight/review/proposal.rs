@@ -140,6 +140,13 @@ fn proposals(history: &History, store: &Store) -> Vec<Proposal> {
         return found;
     }
     found.extend(skill_drafts(store));
+    found.extend(patches(store).into_iter().filter_map(Result::ok));
+    found
+}
+
+/// The patch files of a store, and in a line each those that are left alone.
+fn patches(store: &Store) -> Vec<std::result::Result<Proposal, String>> {
+    let mut found = Vec::new();
     for kind in KINDS {
         let files = store.root().files(kind, ".patch", DEEPEST);
         for file in files.unwrap_or_default() {
@@ -147,28 +154,46 @@ fn proposals(history: &History, store: &Store) -> Vec<Proposal> {
                 continue;
             };
             let parsed = std::str::from_utf8(&bytes).ok().and_then(patch::parse);
-            let Some(patches) = parsed else { continue };
+            let Some(patches) = parsed else {
+                found.push(Err(format!("{}: left alone: it is no patch", file.path)));
+                continue;
+            };
             let parts = patches.into_iter().map(|patch| {
-                let target = target(store, kind, &patch)?;
+                let Some(target) = target(store, kind, &patch) else {
+                    return Err(format!(
+                        "{}: left alone: {} is no file that it may change",
+                        file.path, patch.new
+                    ));
+                };
                 let item = item(store, (&file.path, file.modified), (&target, &patch));
-                Some(Part {
+                let mut part = Part {
                     is_inside: target.root == store.root().path(),
                     target,
                     patch,
                     item,
-                })
+                };
+                part.item.misfit = part.misfit();
+                Ok(part)
             });
-            if let Some(parts) = parts.collect() {
-                found.push(Proposal {
-                    folder: None,
-                    file: file.path,
-                    bytes,
-                    parts,
-                });
-            }
+            let parts: std::result::Result<Vec<Part>, String> = parts.collect();
+            found.push(parts.map(|parts| Proposal {
+                folder: None,
+                file: file.path.clone(),
+                bytes,
+                parts,
+            }));
         }
     }
     found
+}
+
+/// The patch files of a store that are left alone, and why, in a line each.
+pub fn left_alone(store: &Store) -> Vec<String> {
+    if !has_proposals(store.root(), store.layout()) {
+        return Vec::new();
+    }
+    let patches = patches(store).into_iter();
+    patches.filter_map(|one| one.err()).collect()
 }
 
 /// The files of drafted skills, each as a new file among the user's own skills.
@@ -302,6 +327,7 @@ fn item(
         current: Arc::default(),
         proposal: Some(file.to_owned()),
         sent: None,
+        misfit: None,
         conflict: None,
         id,
     };
@@ -355,11 +381,19 @@ pub(super) fn plan_proposals(
         let mut left = Vec::new();
         let before = names.len();
         for part in proposal.parts {
-            let chosen = part.chosen(selection);
+            let mut chosen = part.chosen(selection);
             if chosen.iter().any(|is_chosen| *is_chosen) {
-                names.push(part.item.path.clone());
-                if verdict == Verdict::Accept {
-                    part.make(&chosen, &mut planned, &mut elsewhere)?;
+                let made = match verdict {
+                    Verdict::Accept => part.make(&chosen, &mut planned, &mut elsewhere),
+                    Verdict::Reject => Ok(()),
+                };
+                match made {
+                    Ok(()) => names.push(part.item.path.clone()),
+                    // Who takes everything takes what fits; the rest waits.
+                    Err(Error::Refused { .. }) if *selection == Selection::All => {
+                        chosen.fill(false)
+                    }
+                    Err(error) => return Err(error),
                 }
             }
             left.extend(part.without(&chosen));
@@ -439,7 +473,7 @@ impl Part {
             .iter()
             .position(|edit| edit.root == *root && edit.path == *path);
         if let Some(at) = known {
-            let now = elsewhere[at].after.take();
+            let now = elsewhere[at].after.clone();
             elsewhere[at].after = Some(self.made(chosen, now)?);
             return Ok(());
         }
@@ -455,6 +489,13 @@ impl Part {
             attributes: Attributes::default(),
         });
         Ok(())
+    }
+
+    /// Why the whole patch cannot be made as the file is now, if so.
+    fn misfit(&self) -> Option<String> {
+        let now = Root::open(&self.target.root).and_then(|root| root.read(&self.target.path));
+        let made = self.made(&vec![true; self.patch.hunks.len()], now.ok()?);
+        made.err().map(|error| error.to_string())
     }
 
     fn made(&self, chosen: &[bool], now: Option<Vec<u8>>) -> Result<Vec<u8>> {

@@ -50,6 +50,8 @@ pub struct Item {
     pub proposal: Option<String>,
     /// The machine that sent it; `None` if it is of this one.
     pub sent: Option<Sent>,
+    /// Why what is proposed cannot be made, if so.
+    pub misfit: Option<String>,
     /// Both texts, if both sides changed it and none deleted it.
     pub conflict: Option<Arc<ConflictTexts>>,
 }
@@ -385,6 +387,7 @@ fn items(
             current: Arc::clone(&text),
             proposal: None,
             sent: None,
+            misfit: None,
             conflict: None,
             id,
         });

@@ -10,7 +10,7 @@ use super::tree::is_key;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::Settings;
-use crate::core::memory::discover::{Environment, claude_slug, project_folders};
+use crate::core::memory::discover::{Environment, claude_slug, copilot_project, project_folders};
 use crate::core::memory::store::Store;
 use crate::core::text::header::slug;
 
@@ -139,7 +139,8 @@ impl Keys<'_> {
             });
         }
         // Memories that an agent keeps for the current project in a directory of its own.
-        let is_of_project = ["gemini", "copilot"].contains(&store.name());
+        let is_of_copilot = || copilot_project(root).is_some_and(|own| folders.contains(&own));
+        let is_of_project = store.name() == "gemini" || is_of_copilot();
         match folders.last().filter(|_| is_of_project) {
             Some(project) => Ok(Place::Project {
                 project: project.clone(),

@@ -9,7 +9,8 @@ use super::{
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::log::path_of_uri;
 use crate::core::memory::layout::Layout;
-use crate::core::memory::layout::entries::WORKSPACE;
+use crate::core::memory::layout::entries::{WORKSPACE, copilot_workspace};
+use crate::core::text::header::slug;
 
 impl Discovery<'_> {
     /// Adds the memories of these agents.
@@ -65,7 +66,7 @@ impl Discovery<'_> {
             }
         }
         for home in &environment.hermes {
-            let why = "Hermes' memory: 2,200 characters, of the user 1,375";
+            let why = "Hermes' memory";
             add(
                 "hermes".to_owned(),
                 home.join("memories"),
@@ -98,8 +99,10 @@ impl Discovery<'_> {
             let of_copilot =
                 |storage: &Path, name: &str| storage.join(name).join("memory-tool/memories");
             let global = of_copilot(&user.join("globalStorage"), "github.copilot-chat");
-            let why = "Copilot's memory in VS Code, for all projects";
-            add("copilot-user".to_owned(), global, Layout::Entries, why);
+            let (editor, of_editor) = editor_of(user);
+            let why = format!("Copilot's memory in {editor}, for all projects");
+            let name = format!("copilot-user{of_editor}");
+            add(name, global, Layout::Entries, &why);
             for workspace in subfolders(&user.join("workspaceStorage")) {
                 let root = of_copilot(&workspace, "GitHub.copilot-chat");
                 if !root.is_dir() {
@@ -108,17 +111,47 @@ impl Discovery<'_> {
                 let folder = folder_of(&workspace);
                 let is_own = |folder: &PathBuf| self.project.folders.contains(folder);
                 if folder.as_ref().is_some_and(is_own) {
-                    let why = "Copilot's memory of this project; sessions' notes go after 14 days";
-                    add("copilot".to_owned(), root, Layout::Entries, why);
+                    let why = format!(
+                        "Copilot's memory of this project in {editor}; sessions' notes go after 14 days"
+                    );
+                    add(format!("copilot{of_editor}"), root, Layout::Entries, &why);
                 } else if is_all {
                     let name =
                         folder.map_or_else(|| name_of(&workspace), |folder| name_of(&folder));
-                    let why = "Copilot's memory of another project";
-                    add(format!("copilot@{name}"), root, Layout::Entries, why);
+                    let why = format!("Copilot's memory of another project in {editor}");
+                    let name = format!("copilot{of_editor}@{name}");
+                    add(name, root, Layout::Entries, &why);
                 }
             }
         }
     }
+}
+
+/// The name of the editor with this user directory, and what tells its stores from those of VS Code.
+fn editor_of(user: &Path) -> (String, String) {
+    // A server of an editor has the directory in `data`.
+    let above = user.ancestors().skip(1).map(name_of);
+    let name = above
+        .into_iter()
+        .find(|name| name != "data")
+        .unwrap_or_default();
+    match name.strip_prefix("Code") {
+        Some("") => ("VS Code".to_owned(), String::new()),
+        Some(rest) => (
+            format!("VS Code{}", rest.replace(" - ", " ")),
+            format!("-{}", slug(rest)),
+        ),
+        None => {
+            let name = name.trim_start_matches('.');
+            (name.to_owned(), format!("-{}", slug(name)))
+        }
+    }
+}
+
+/// The folder that an editor's memory of Copilot is about; `None` if it is for all projects or
+/// unknown.
+pub fn copilot_project(root: &Path) -> Option<PathBuf> {
+    folder_of(copilot_workspace(root)?)
 }
 
 /// The folder that is opened in a workspace of VS Code.

@@ -3,12 +3,15 @@
 //!
 //! The file is the truth; an entry is a range of its bytes.
 
+use std::path::Path;
+
 use super::{
-    FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput, append_entry,
-    format_files,
+    FileLimit, FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput,
+    append_entry, format_files,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::log::memory_database;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::{Frontmatter, scalar};
@@ -27,6 +30,12 @@ const SEARCHED: (&str, usize) = ("", 4);
 /// What Codex writes into its directory of memories, one of which is always there.
 const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_summaries"];
 
+/// How many bytes of its summary Codex sends: its start and its end.
+pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
+
+/// How many characters of a file OpenClaw sends, unless its settings (`bootstrapMaxChars`) say more.
+const OPENCLAW_FILE: usize = 12_000;
+
 /// The folder of the notes that Codex's consolidation follows.
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
@@ -36,10 +45,29 @@ pub(in crate::core) const WORKSPACE: &str = "workspace";
 /// The folder of what OpenClaw makes of its notes at night, before it keeps some of it.
 const DREAMING: &str = "memory/dreaming/";
 
-/// Whether the directory is Codex's.
+/// Whether the directory is Codex's: by where it lies, or by what is in it.
 pub(in crate::core) fn is_codex(root: &Root) -> bool {
     let [summary, raw, rollouts] = OF_CODEX;
-    root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+    let home = root.path().parent();
+    let home = home.filter(|_| {
+        ["memories", "memories_v2"]
+            .iter()
+            .any(|name| root.path().ends_with(name))
+    });
+    let is_home = |home: &Path| {
+        home.ends_with(".codex")
+            || home.join("config.toml").is_file()
+            || memory_database(home).is_some()
+    };
+    home.is_some_and(is_home) || root.has(summary) || root.has(raw) || root.is_dir(rollouts)
+}
+
+/// The workspace of an editor whose memory of Copilot's this is. Copilot reads there what is in
+/// `repo/`, and in a folder for each session.
+pub(in crate::core) fn copilot_workspace(root: &Path) -> Option<&Path> {
+    let above = root.ancestors().nth(3)?;
+    root.ends_with("GitHub.copilot-chat/memory-tool/memories")
+        .then_some(above)
 }
 
 /// Whether the directory is a workspace of OpenClaw.
@@ -119,6 +147,8 @@ pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
         &[CODEX_NOTES]
     } else if limit(root, "MEMORY.md").is_some() {
         &["MEMORY.md", "USER.md"]
+    } else if copilot_workspace(root.path()).is_some() {
+        &["repo"]
     } else if is_memory(root, "new.md") {
         &[""]
     } else {
@@ -163,6 +193,10 @@ fn check_protected(file: &str, text: &str) -> Result<()> {
 }
 
 impl Rules for Entries {
+    fn takes_sections(&self, root: &Root, file: &str, old: Option<&str>) -> bool {
+        limit(root, file).is_none() && old.is_none_or(|old| by_mark(old).is_empty())
+    }
+
     fn allow(&self, _operation: Operation, file: &str, root: &Root) -> Result<()> {
         let is_place = |place: &&str| match *place {
             "" => true,
@@ -276,6 +310,19 @@ impl Rules for Entries {
         };
         let gap = if old.is_empty() { "" } else { nl };
         Ok(format!("{old}{end}{gap}{entry}"))
+    }
+
+    fn limits(&self, root: &Root) -> Vec<FileLimit> {
+        let of = |file, most, unit| FileLimit { file, most, unit };
+        if is_codex(root) {
+            return vec![of(OF_CODEX[0], CODEX_SUMMARY, "bytes")];
+        }
+        if is_workspace(root) {
+            return vec![of("MEMORY.md", OPENCLAW_FILE, "characters")];
+        }
+        let files = ["MEMORY.md", "USER.md"].into_iter();
+        let of_hermes = files.filter_map(|file| Some(of(file, limit(root, file)?, "characters")));
+        of_hermes.collect()
     }
 
     fn most_characters(&self, root: &Root, file: &str) -> Option<usize> {
@@ -460,6 +507,25 @@ mod tests {
             ["One", "Two"]
         );
         assert_eq!(titles("# Day\n\ntext\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_memory_of_copilot_is_one_of_the_repository() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let place = "workspaceStorage/w1/GitHub.copilot-chat/memory-tool/memories";
+        let folder = temp.path().join(place);
+        std::fs::create_dir_all(folder.join("s1")).expect("folders");
+        std::fs::write(folder.join("s1/old.md"), "x\n").expect("writes");
+        let root = Root::open(&folder).expect("opens");
+        let allowed = |file: &str| Entries.allow(Operation::Write, file, &root);
+        for file in ["repo/new.md", "s1/old.md"] {
+            assert!(allowed(file).is_ok(), "{file}");
+        }
+        for file in ["new.md", "invented/new.md", "s1/new.md"] {
+            let refused = allowed(file).expect_err(file).to_string();
+            assert!(refused.ends_with("new ones go to repo"), "{refused}");
+        }
+        assert_eq!(places(&root), ["repo"]);
     }
 
     #[test]

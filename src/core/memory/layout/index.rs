@@ -11,8 +11,8 @@ mod typed;
 use std::path::Path;
 
 use super::{
-    IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput, append_entry,
-    patched,
+    FileLimit, IndexUpdate, Matching, Operation, Patch, Rules, TouchedFile, View, WriteInput,
+    append_entry, patched,
 };
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
@@ -31,7 +31,7 @@ pub use page::{
     NamedMemories, generate_index, is_generated, is_line_made, is_list, with_former_line,
     with_lines_for,
 };
-use page::{regenerated, repair_index, update_index_line};
+use page::{joined, linked_out, regenerated, repair_index, update_index_line};
 pub(super) use typed::has_typed_file;
 
 pub use super::INDEX;
@@ -114,6 +114,18 @@ impl Rules for Index {
         let mut found = root.markdown(folder, depth)?;
         found.retain(|file| file.path != INDEX && !is_skill_draft(root.path(), &file.path));
         Ok(found)
+    }
+
+    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+        let of_index = |most, unit| FileLimit {
+            file: INDEX,
+            most,
+            unit,
+        };
+        vec![
+            of_index(BUDGET_LINES, "lines"),
+            of_index(BUDGET_BYTES, "bytes"),
+        ]
     }
 
     fn rank(&self, file: &str) -> u8 {
@@ -273,7 +285,10 @@ impl Rules for Index {
         let text = planned.text(INDEX)?;
         let kept = match (how, text) {
             (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
-            (IndexUpdate::Rewrite, _) | (_, None) => generate_index(&memories),
+            (_, None) => generate_index(&memories),
+            (IndexUpdate::Rewrite, Some(text)) => {
+                generate_index(&joined(&memories, linked_out(planned, &text)))
+            }
             (IndexUpdate::Repair, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
             (IndexUpdate::Repair, Some(text)) => match regenerated(planned, &text, &memories)? {
                 Some(made) => made,

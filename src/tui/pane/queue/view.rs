@@ -227,6 +227,7 @@ impl QueuePane {
             let text = format!("You deleted one like it {}", format_ago(time, cx.now));
             facts.push((text, Role::Warn));
         }
+        facts.extend(item.misfit.iter().map(|why| (why.clone(), Role::Warn)));
         for note in &item.notes {
             facts.push((format!("note: {}", note.text), Role::Warn));
         }

@@ -7,7 +7,7 @@ use super::{Fixture, person, selection};
 use crate::core::change::Direction;
 use crate::core::change::history::History;
 use crate::core::insight::review::{
-    Item, ItemChange, accept, count, observe_store, plan_revert, queue,
+    Item, ItemChange, accept, count, left_alone, observe_store, plan_revert, queue,
 };
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
@@ -174,8 +174,10 @@ fn a_proposal_for_the_users_own_file_is_made_there_and_nowhere_else() {
         home.join("tmp/other/memory/MEMORY.md"),
         PathBuf::from("GEMINI.md"),
     ] {
-        fixture.propose("global", &patch(other));
+        fixture.propose("global", &patch(other.clone()));
         assert_eq!(fixture.queue(), []);
+        let left = left_alone(&fixture.store);
+        assert!(left[0].contains(&other.display().to_string()), "{left:?}");
     }
     fixture.propose("private", &patch(home.join("GEMINI.md")));
     assert_eq!(fixture.queue(), [], "not of this kind");
@@ -193,8 +195,22 @@ fn a_proposal_that_does_not_fit_any_more_changes_nothing_and_says_what_to_do() {
     let fixture = gemini();
     fixture.propose_for_project();
     fixture.edit("cli", "ports.md", "# Mine\n");
+    let misfits = |fixture: &Fixture| -> Vec<(String, bool)> {
+        let items = fixture.queue().into_iter();
+        items
+            .map(|item| (item.path, item.misfit.is_some()))
+            .collect()
+    };
+    let [index, ports] = ["MEMORY.md", "ports.md"].map(str::to_owned);
+    assert_eq!(misfits(&fixture), [(index, false), (ports.clone(), true)]);
+    // Everything else is accepted.
+    assert_eq!(fixture.accept_any(&["all"]).expect("accepts"), 1);
+    assert!(fixture.read("MEMORY.md").contains("- first\n"));
+    assert_eq!(misfits(&fixture), [(ports, true)]);
+    assert_eq!(fixture.accept_any(&["all"]).expect("nothing"), 0);
+    let id = fixture.queue()[0].id.clone();
     let error = fixture
-        .accept_any(&["all"])
+        .accept_any(&[&id])
         .expect_err("does not fit")
         .to_string();
     assert!(

@@ -18,12 +18,12 @@ use aho_corasick::AhoCorasick;
 use super::super::TouchedFile;
 use super::super::listing::{self, LinkDestination, ListItem, is_newer};
 use super::{EMPTY_INDEX, INDEX, TYPES};
-use crate::core::Result;
 use crate::core::memory::layout::FileView;
 use crate::core::memory::{Memory, stem};
 use crate::core::text::header::{in_crlf, is_crlf, replaced};
 use crate::core::text::link::{self, Link, LinkSyntax};
 use crate::core::text::one_line;
+use crate::core::{Error, Result};
 
 const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
@@ -144,6 +144,39 @@ fn listed(text: &str) -> Option<Vec<IndexLine>> {
     Some(found)
 }
 
+/// The memories that an index lists and that are links out of the store. Nothing of them is read, so
+/// their lines are all that is known.
+pub(super) fn linked_out(planned: &dyn FileView, text: &str) -> Vec<Memory> {
+    let bullets = listing::bullets(text);
+    let mut found: Vec<Memory> = Vec::new();
+    for bullet in bullets {
+        let file = bullet.target.trim_start_matches("./");
+        let is_known = found.iter().any(|memory| memory.path == file);
+        if !is_known && file.ends_with(".md") && leads_out(planned, file) {
+            found.push(Memory {
+                title: bullet.title(text).to_owned(),
+                summary: bullet.hook(text).to_owned(),
+                problem: Some("a link out of the store".to_owned()),
+                ..Memory::bare(file, 0)
+            });
+        }
+    }
+    found
+}
+
+/// Whether a file of the store is a link out of it.
+fn leads_out(planned: &dyn FileView, file: &str) -> bool {
+    matches!(planned.root().resolve(file), Err(Error::Escapes { .. }))
+}
+
+/// The memories and these, in the order of an index.
+pub(super) fn joined(memories: &[Memory], others: Vec<Memory>) -> Vec<Memory> {
+    let mut all = memories.to_vec();
+    all.extend(others);
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
 /// Whether the text has the form of a generated index.
 pub fn is_generated(text: &str) -> bool {
     listed(text).is_some()
@@ -167,12 +200,15 @@ pub(super) fn regenerated(
     let words = |memory: &Memory| {
         let own = (label_of(memory), index_hook(memory));
         let path = planned.renamed_from(&memory.path).unwrap_or(&memory.path);
-        let (Some(line), Some(old)) = (listed.get(path), before.get(path)) else {
+        let (Some(line), old) = (listed.get(path), before.get(path)) else {
             return own;
         };
-        if old.problem.is_some() {
+        if memory.problem.is_some() || old.is_some_and(|old| old.problem.is_some()) {
             return (line.title.clone(), line.hook.clone());
         }
+        let Some(old) = old else {
+            return own;
+        };
         if is_newer(old.modified, written) {
             return own;
         }
@@ -186,7 +222,8 @@ pub(super) fn regenerated(
         Some(line) if memory.problem.is_some() => line.section,
         _ => section_of(memory),
     };
-    let made = generated_with(after, section_of, words);
+    let after = joined(after, linked_out(planned, text));
+    let made = generated_with(&after, section_of, words);
     Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
 }
 
