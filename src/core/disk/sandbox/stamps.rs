@@ -163,7 +163,8 @@ mod tests {
         let names: Vec<String> = look().0.into_iter().map(|stamp| stamp.0).collect();
         assert_eq!(names, ["", "sub", "sub/deep"]);
         let old = SystemTime::now() - Duration::from_secs(100);
-        let steps: [(&str, Option<&str>, &dyn Fn()); 6] = [
+        type Step<'a> = (&'a str, Option<&'a str>, &'a dyn Fn());
+        let steps: [Step<'_>; 6] = [
             ("edited in place", Some("sub/b.md"), &|| {
                 fs::write(at("sub/b.md"), "2\n").expect("writes");
             }),
