@@ -937,8 +937,15 @@ fn the_command_tells_what_it_does() {
     has(home.ok(&["sync"]), ["held back"]);
     has(home.ok(&["stores"]), [", synced, 1 held back"]);
     has(home.run(&["doctor"]).out, ["sync: 1 held back"]);
+    // A sync that fails does not forget it.
+    let (there, away) = (remote.path(), remote.path().with_extension("away"));
+    std::fs::rename(&there, &away).expect("the remote goes away");
+    assert_eq!(home.run(&["sync"]).code, 1);
+    has(home.ok(&["stores"]), [", synced, 1 held back"]);
+    std::fs::rename(&away, &there).expect("the remote is back");
     home.ok(&["sync", "--drop", ".memory"]);
     lacks(home.ok(&["stores"]), ["synced"]);
+    lacks(home.run(&["doctor"]).out, ["held back"]);
     home.ok(&["sync", "--stop"]);
     assert_eq!(home.run(&["sync"]).code, 1);
     // A folder that is not there becomes a repository.

@@ -533,10 +533,12 @@ impl<'a> Search<'a> {
                     let voice = match (message.role, message.origin) {
                         (Role::Tool, _) => Voice::Tool,
                         (Role::User, Origin::Written) => Voice::Person,
-                        (Role::Assistant, Origin::Written) => match message.kind {
-                            MessageKind::Thinking => Voice::Thought,
-                            _ => Voice::Agent,
-                        },
+                        (Role::Assistant, Origin::Written)
+                            if message.kind == MessageKind::Thinking =>
+                        {
+                            Voice::Thought
+                        }
+                        (Role::Assistant, Origin::Written) => Voice::Agent,
                         _ => Voice::Program,
                     };
                     let is_left_out = voice == Voice::Program && says_only;
@@ -879,7 +881,7 @@ mod tests {
             let at = voices.iter().position(|voice| *voice == word);
             assert!(at.expect("found") < agents, "{found:?}");
         }
-        // What was only thought is last, however new it is.
+        // Of what an agent wrote, what it only thought is last, however new it is.
         assert!(voices.ends_with(&["old", "thought"]), "{found:?}");
     }
 

@@ -137,7 +137,11 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
     state
         .stores
         .retain(|root, old| old.name != chosen.name || !is_gone(root));
-    state.stores.insert(store.root().path().to_owned(), chosen);
+    let root = store.root().path();
+    state.stores.insert(root.to_owned(), chosen);
+    if let Some(last) = state.last.as_mut().filter(|_| !is_on) {
+        last.held_back.remove(root);
+    }
     state.save(dir)
 }
 

@@ -115,15 +115,18 @@ impl Sync<'_> {
         if mode == Mode::Real {
             // A store may have been chosen meanwhile.
             let mut now = SyncState::load(self.dir)?;
+            let stores = report.stores.iter();
+            let held_back = stores.map(|store| (store.root.clone(), store.held_back.len()));
+            let held_back = held_back.filter(|(_, count)| *count > 0).collect();
+            let before = now.last.take().map(|last| last.held_back);
             now.last = Some(LastSync {
                 time: self.moment.time.as_millisecond(),
                 failure: report.failure.clone(),
-                held_back: report
-                    .stores
-                    .iter()
-                    .filter(|store| !store.held_back.is_empty())
-                    .map(|store| (store.root.clone(), store.held_back.len()))
-                    .collect(),
+                held_back: match report.failure {
+                    None => held_back,
+                    // Not every store was looked at.
+                    Some(_) => before.unwrap_or_default(),
+                },
             });
             let held_back = report.stores.iter().flat_map(|store| &store.held_back);
             let held_back: Vec<&str> = held_back.map(|held| held.id.as_str()).collect();
