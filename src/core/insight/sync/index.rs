@@ -44,15 +44,18 @@ impl StoreSides<'_> {
         }
         let files = &self.files;
         let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
+        let pieces = hand_written
+            .as_deref()
+            .map(|text| restricted(text, |name| files.contains_key(name), is_shared));
+        if pieces.as_ref().is_some_and(|own| self.is_as_agreed(own)) {
+            return Ok(None);
+        }
         let theirs = self.composed(&self.there, is_shared)?;
         let agreed = self.composed(self.base, is_shared)?;
         // Without the lines of memories that are not here it may look like a generated one.
         if theirs.as_deref().is_some_and(is_generated) {
             return Ok(None);
         }
-        let pieces = hand_written
-            .as_deref()
-            .map(|text| restricted(text, |name| files.contains_key(name), is_shared));
         let line = |pieces: &IndexPieces| {
             hand_written::joined(&pieces.text, |name| {
                 pieces.lines.get(name).map(String::as_str)
@@ -142,6 +145,23 @@ impl StoreSides<'_> {
         }
         let is_idle = step.motion.is_none() && step.base.is_empty();
         Ok((!is_idle).then_some(step))
+    }
+
+    /// Whether the index here is the one that was agreed on and that the remote has, as far as that
+    /// is known without reading its lines.
+    fn is_as_agreed(&self, own: &IndexPieces) -> bool {
+        let (base, there) = (self.base, &self.there);
+        let is = |text: &str, id: Option<&String>| {
+            id.and_then(|id| self.blobs.revision(id)) == Some(Revision::of(text.as_bytes()))
+        };
+        self.decided.get(INDEX).is_none()
+            && (&base.index, &base.lines) == (&there.index, &there.lines)
+            && own.lines.len() == there.lines.len()
+            && is(&own.text, there.index.as_ref())
+            && own
+                .lines
+                .iter()
+                .all(|(name, line)| is(line, there.lines.get(name)))
     }
 
     /// Whether the history says that the hand-written index was replaced by a generated one here. A
