@@ -59,8 +59,7 @@ pub(super) fn by_file(
     let Some(project) = &store.project else {
         return;
     };
-    let said = counts(&document.text);
-    if said.is_empty() || document.memory.kind != FileKind::Memory {
+    if document.memory.kind != FileKind::Memory {
         return;
     }
     let mut files: Vec<&str> = tokens(&document.text)
@@ -72,9 +71,10 @@ pub(super) fn by_file(
         .collect();
     files.sort_unstable();
     files.dedup();
-    if files.len() > MOST_FILES {
+    if files.is_empty() || files.len() > MOST_FILES {
         return;
     }
+    let said = counts(&document.text);
     for file in files {
         let place = project.root.join(file);
         if !collection.probes.exists(&place) {
