@@ -28,10 +28,10 @@ use crate::core::{Error, Result};
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
-    NamedMemories, generate_index, is_generated, is_line_made, is_list, with_former_line,
+    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, with_former_line,
     with_lines_for,
 };
-use page::{joined, linked_out, regenerated, repair_index, update_index_line};
+use page::{regenerated, repair_index, update_index_line, with_unread};
 pub(super) use typed::has_typed_file;
 
 pub use super::INDEX;
@@ -287,7 +287,7 @@ impl Rules for Index {
             (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
             (_, None) => generate_index(&memories),
             (IndexUpdate::Rewrite, Some(text)) => {
-                generate_index(&joined(&memories, linked_out(planned, &text)))
+                generate_index(&with_unread(planned, &text, &memories))
             }
             (IndexUpdate::Repair, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
             (IndexUpdate::Repair, Some(text)) => match regenerated(planned, &text, &memories)? {
