@@ -33,9 +33,6 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 /// How many bytes of its summary Codex sends: its start and its end.
 pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
 
-/// How many characters of a file OpenClaw sends, unless its settings (`bootstrapMaxChars`) say more.
-const OPENCLAW_FILE: usize = 12_000;
-
 /// The folder of the notes that Codex's consolidation follows.
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
@@ -324,9 +321,6 @@ impl Rules for Entries {
         let of = |file, most, unit| FileLimit { file, most, unit };
         if is_codex(root) {
             return vec![of(OF_CODEX[0], CODEX_SUMMARY, "bytes")];
-        }
-        if is_workspace(root) {
-            return vec![of("MEMORY.md", OPENCLAW_FILE, "characters")];
         }
         let files = ["MEMORY.md", "USER.md"].into_iter();
         let of_hermes = files.filter_map(|file| Some(of(file, limit(root, file)?, "characters")));

@@ -116,7 +116,10 @@ impl Rules for Index {
         Ok(found)
     }
 
-    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+    fn limits(&self, root: &Root) -> Vec<FileLimit> {
+        if is_of_gemini(root.path()) {
+            return Vec::new();
+        }
         let of_index = |most, unit| FileLimit {
             file: INDEX,
             most,
@@ -341,13 +344,17 @@ impl Rules for Index {
 /// The folder of the skills that Gemini CLI drafts beside its memories of a project.
 pub(in crate::core) const SKILL_DRAFTS: &str = "skills";
 
-/// Whether a file is of a skill that Gemini CLI drafted, and no memory. Its memories of a project are
-/// in `.gemini/tmp/PROJECT/memory`.
+/// Whether Gemini CLI keeps its memories of a project in this directory, which it reads as a whole:
+/// `.gemini/tmp/PROJECT/memory`.
+fn is_of_gemini(root: &Path) -> bool {
+    let above = root.ancestors().nth(2);
+    above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"))
+}
+
+/// Whether a file is of a skill that Gemini CLI drafted, and no memory.
 pub(in crate::core) fn is_skill_draft(root: &Path, file: &str) -> bool {
     let below = file.strip_prefix(SKILL_DRAFTS);
-    let above = root.ancestors().nth(2);
-    let is_gemini = || above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"));
-    below.is_some_and(|below| below.starts_with('/')) && is_gemini()
+    below.is_some_and(|below| below.starts_with('/')) && is_of_gemini(root)
 }
 
 /// The sections of an index that say more than which memories there are.
