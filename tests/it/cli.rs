@@ -38,7 +38,8 @@ fn stores_shows_what_was_found_and_why() {
     home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
     home.file(".openclaw/workspace/MEMORY.md", "# M\n");
     home.file(".hermes/memories/USER.md", "Kim\n");
-    home.file(".gemini/tmp/shop/memory/MEMORY.md", "# M\n");
+    let long = "- [x](x.md) - x\n".repeat(300);
+    home.file(".gemini/tmp/shop/memory/MEMORY.md", &long);
     let known =
         serde_json::json!({ "projects": { home.project().to_str().expect("a path"): "shop" } });
     home.file(".gemini/projects.json", known.to_string());
@@ -53,7 +54,7 @@ fn stores_shows_what_was_found_and_why() {
         "project-instructions",
         "codex",
         "Codex's memories",
-        "MEMORY.md 200 lines, 25 KB",
+        "MEMORY.md 200 lines, 25000 characters",
         "memory_summary.md 10 KB",
         "USER.md 1375 characters",
     ] {
@@ -74,6 +75,8 @@ fn stores_shows_what_was_found_and_why() {
     for name in ["openclaw", "gemini"] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
+    let cut = home.run(&["curate", "--store", "gemini", "--rule", "index-cut"]);
+    assert_eq!(cut.code, 0, "{cut:?}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn proposed_by_agent(store: &Store) -> Vec<std::result::Result<Proposal, String>
             store.root().absolute(file).display()
         ))
     };
-    let mut found = skill_drafts(store, &left_alone);
+    let mut found = skill_drafts(store, left_alone);
     for kind in KINDS {
         let files = store.root().files(kind, ".patch", DEEPEST);
         for file in files.unwrap_or_default() {

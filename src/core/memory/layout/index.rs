@@ -117,7 +117,7 @@ impl Rules for Index {
     }
 
     fn limits(&self, root: &Root) -> Vec<FileLimit> {
-        if is_of_gemini(root.path()) {
+        if !is_read_in_part(root.path()) {
             return Vec::new();
         }
         let of_index = |most, unit| FileLimit {
@@ -127,7 +127,7 @@ impl Rules for Index {
         };
         vec![
             of_index(BUDGET_LINES, "lines"),
-            of_index(BUDGET_BYTES, "bytes"),
+            of_index(BUDGET_BYTES, "characters"),
         ]
     }
 
@@ -344,11 +344,15 @@ impl Rules for Index {
 /// The folder of the skills that Gemini CLI drafts beside its memories of a project.
 pub(in crate::core) const SKILL_DRAFTS: &str = "skills";
 
-/// Whether Gemini CLI keeps its memories of a project in this directory, which it reads as a whole:
-/// `.gemini/tmp/PROJECT/memory`.
+/// Whether Gemini CLI keeps its memories of a project in this directory: `.gemini/tmp/PROJECT/memory`.
 fn is_of_gemini(root: &Path) -> bool {
     let above = root.ancestors().nth(2);
     above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"))
+}
+
+/// Whether the agent of this directory reads only so much of its index. Gemini CLI reads all of it.
+pub fn is_read_in_part(root: &Path) -> bool {
+    !is_of_gemini(root)
 }
 
 /// Whether a file is of a skill that Gemini CLI drafted, and no memory.
