@@ -102,6 +102,7 @@ impl IndexResult {
                 Some(edit) => edit.after.clone(),
                 None => store.root().read(index::INDEX)?,
             };
+            let text = text.filter(|_| index::is_read_in_part(store.root().path()));
             result.unseen = index::unseen(&String::from_utf8_lossy(&text.unwrap_or_default()));
             if result.change.is_empty() {
                 result.unlisted = index::unlisted(store)?;

@@ -14,8 +14,8 @@ use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::review::{
-    Item, Selection, accept, accepted_memories, annotate, attributed, attributions, here_before,
-    left_alone, observe, observe_store, plan_reverts, queue,
+    Acceptance, Item, Selection, accept, accepted_memories, annotate, attributed, attributions,
+    here_before, left_alone, observe, observe_store, plan_reverts, queue,
 };
 use crate::core::memory::Memory;
 use crate::core::memory::store::Store;
@@ -109,37 +109,37 @@ fn selection(ids: &[String], waiting: &[Waiting]) -> Result<Selection, Failure> 
 fn accept_chosen(world: &World, waiting: &[Waiting], chosen: &Selection) -> Reported<'static> {
     let stores: Vec<&Store> = waiting.iter().map(|waiting| &waiting.store).collect();
     let (author, moment) = (&world.author(), &world.moment);
-    let records = accept(&world.history, &stores, chosen, author, moment)?;
+    let Acceptance { records, left } = accept(&world.history, &stores, chosen, author, moment)?;
     let changes: Vec<Value> = records.iter().map(record_json).collect();
     let items = waiting.iter().flat_map(|waiting| &waiting.items);
-    let conflicts = items.filter(|item| *chosen == Selection::All && item.is_conflict());
-    let conflicts: Vec<&Item> = conflicts.collect();
-    for conflict in &conflicts {
-        let Item { path, id, .. } = conflict;
-        print_error(&format!(
-            "{path} is a conflict and waits: tome review --accept {id} takes what was sent, --revert {id} keeps yours"
+    let mut not_accepted: Vec<String> = left.iter().map(Error::to_string).collect();
+    for Item { path, id, .. } in
+        items.filter(|item| *chosen == Selection::All && item.is_conflict())
+    {
+        not_accepted.push(format!(
+            "{path} is a conflict: tome review --accept {id} takes what was sent, --revert {id} keeps yours"
         ));
     }
-    // What fits only after something else was made is judged by what is there now.
-    let mut misfits = Vec::new();
-    for store in stores.iter().filter(|_| *chosen == Selection::All) {
-        let left = queue(&world.history, store)?.into_iter();
-        misfits.extend(left.filter_map(|item| item.misfit));
+    if records.is_empty() && not_accepted.is_empty() && *chosen != Selection::All {
+        not_accepted
+            .push("it was changed meanwhile; look at it again with `tome review`".to_owned());
     }
-    for misfit in &misfits {
-        print_error(&format!("not accepted: {misfit}"));
+    for line in &not_accepted {
+        print_error(&format!("not accepted: {line}"));
     }
-    let conflicts = conflicts.len() + misfits.len();
     match records.len() {
-        0 if conflicts == 0 => print_note("nothing waits for review"),
+        0 if not_accepted.is_empty() => print_note("nothing waits for review"),
         0 => {}
         1 => print_note("tome undo takes it back"),
         number => print_note(&format!("tome undo takes it back, in {number} steps")),
     }
-    Answer::done(
+    let is_done = !records.is_empty() || not_accepted.is_empty();
+    Answer::ending(
+        Outcome::found(is_done),
         json!({
-            "success": true,
+            "success": is_done,
             "accepted": accepted_memories(&records),
+            "not_accepted": not_accepted,
             "changes": changes,
         }),
         Text::Lines(records.into_iter().map(|record| record.message).collect()),

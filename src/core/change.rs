@@ -61,10 +61,12 @@ pub struct Change {
 }
 
 impl Change {
-    /// The edits of indexes.
+    /// The edits of indexes of which an agent reads only so much.
     fn indexes(&self) -> impl Iterator<Item = &Edit> {
         let edits = self.edits.iter();
-        edits.filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
+        edits
+            .filter(|edit| edit.layout == Layout::Index && edit.path == index::INDEX)
+            .filter(|edit| index::is_read_in_part(&edit.root))
     }
 
     /// A warning, if an index grows beyond what an agent reads of it.

@@ -174,15 +174,17 @@ impl<'a> Call<'a> {
         if let Some(store) = named {
             return Ok((store, given.to_owned()));
         }
-        let holds = |store: &Store| store.holds(given) || holds_entry(store, given);
         let default = self.default_store(Some(given));
         if let Ok(store) = &default
-            && holds(store)
+            && store.holds(given)
         {
             return Ok((store, given.to_owned()));
         }
+        if let Some(store) = self.holder_of_entry(given)? {
+            return Ok((store, given.to_owned()));
+        }
         let mut holders = self.listed();
-        holders.retain(|store| holds(store));
+        holders.retain(|store| store.holds(given));
         match holders.as_slice() {
             [one] => Ok((one, given.to_owned())),
             _ => default.map(|store| (store, given.to_owned())),
@@ -212,25 +214,19 @@ impl<'a> Call<'a> {
                 (named, _) => named.map(|store| (store, citation)),
             };
         }
-        let has_part = |store: &Store| match citation.part {
-            CitedPart::Entry(_) => holds_entry(store, reference),
-            _ => true,
-        };
-        let default = self.default_store(Some(&citation.path)).ok();
-        let default = default.filter(|store| store.holds(&citation.path));
-        if let Some(store) = default.filter(|store| has_part(store)) {
+        if let CitedPart::Entry(_) = citation.part
+            && let Some(store) = self.holder_of_entry(reference)?
+        {
+            return Ok((store, citation));
+        }
+        if let Ok(store) = self.default_store(Some(&citation.path))
+            && store.holds(&citation.path)
+        {
             return Ok((store, citation));
         }
         let stores = self.listed();
         let holders = stores.iter().filter(|store| store.holds(&citation.path));
         let holders: Vec<&Store> = holders.copied().collect();
-        let with_part = holders.iter().filter(|store| has_part(store));
-        if let [one] = with_part.collect::<Vec<_>>().as_slice() {
-            return Ok((one, citation));
-        }
-        if let Some(store) = default {
-            return Ok((store, citation));
-        }
         match (holders.as_slice(), stores.as_slice()) {
             ([one], _) | ([], [one]) => Ok((one, citation)),
             ([], []) => Err(Failure::Message(format!(
@@ -242,17 +238,18 @@ impl<'a> Call<'a> {
                 citation.path,
                 names(&stores)
             ))),
-            (several, _) => {
-                let ways: Vec<String> = several
-                    .iter()
-                    .map(|store| format!("{}:{}", store.name(), citation.path))
-                    .collect();
-                Err(Failure::Message(format!(
-                    "{} is in more than one store; use {}.",
-                    citation.path,
-                    ways.join(" or ")
-                )))
-            }
+            (several, _) => Err(in_several(several, &citation.path)),
+        }
+    }
+
+    /// Returns the one store that has the entry that a path names, as in `MEMORY.md#facts`.
+    fn holder_of_entry(&self, path: &str) -> Result<Option<&'a Store>, Failure> {
+        let mut holders = self.listed();
+        holders.retain(|store| holds_entry(store, path));
+        match holders.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            several => Err(in_several(several, path)),
         }
     }
 
@@ -413,6 +410,15 @@ fn holds_entry(store: &Store, path: &str) -> bool {
     let file = store.rules().file_of(path);
     let memory = store.rules().read(&file, &document.lossy());
     memory.entries.iter().any(|entry| entry.slug == slug)
+}
+
+/// Says which of the stores that have a path can be named.
+fn in_several(stores: &[&Store], path: &str) -> Failure {
+    let ways = stores
+        .iter()
+        .map(|store| format!("{}:{path}", store.name()));
+    let ways = ways.collect::<Vec<String>>().join(" or ");
+    Failure::Message(format!("{path} is in more than one store; use {ways}."))
 }
 
 /// Says that arguments are missing.

@@ -38,6 +38,11 @@ fn stores_shows_what_was_found_and_why() {
     home.file(".codex/memories/MEMORY.md", "# Task Group: x\n");
     home.file(".openclaw/workspace/MEMORY.md", "# M\n");
     home.file(".hermes/memories/USER.md", "Kim\n");
+    let long = "- [x](x.md) - x\n".repeat(300);
+    home.file(".gemini/tmp/shop/memory/MEMORY.md", &long);
+    let known =
+        serde_json::json!({ "projects": { home.project().to_str().expect("a path"): "shop" } });
+    home.file(".gemini/projects.json", known.to_string());
     has(home.ok(&["list"]), ["CLAUDE.md", "\n  #style\n"]);
     let out = home.ok(&["stores"]);
     for part in [
@@ -49,9 +54,8 @@ fn stores_shows_what_was_found_and_why() {
         "project-instructions",
         "codex",
         "Codex's memories",
-        "MEMORY.md 200 lines, 25 KB",
+        "MEMORY.md 200 lines, 25000 characters",
         "memory_summary.md 10 KB",
-        "MEMORY.md 12000 characters",
         "USER.md 1375 characters",
     ] {
         assert!(out.contains(part), "{part} in {out}");
@@ -62,6 +66,17 @@ fn stores_shows_what_was_found_and_why() {
     assert_eq!(json["stores"][0]["memories"], 3);
     let limit = serde_json::json!({ "file": "MEMORY.md", "most": 200, "unit": "lines" });
     assert_eq!(json["stores"][0]["limits"][0], limit);
+    // Those that are not the same in all versions and for all files are not shown.
+    let stores = json["stores"].as_array().expect("stores").iter();
+    let unlimited = stores.filter(|store| store["limits"] == serde_json::json!([]));
+    let names: Vec<&str> = unlimited
+        .filter_map(|store| store["name"].as_str())
+        .collect();
+    for name in ["openclaw", "gemini"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    let cut = home.run(&["curate", "--store", "gemini", "--rule", "index-cut"]);
+    assert_eq!(cut.code, 0, "{cut:?}");
 }
 
 #[test]

@@ -206,9 +206,25 @@ fn a_link_out_of_the_store_keeps_its_line() {
         bench.write("a.md", "project", "a");
         bench.make(&ChangeRequest::Index(how));
         has(bench.read("MEMORY.md"), [line, "(a.md)"]);
+        let section = ["## User\n", line].concat();
+        assert_eq!(
+            index.contains("## User"),
+            bench.read("MEMORY.md").contains(&section)
+        );
         bench.make(&delete(&["a.md"]));
         has(bench.read("MEMORY.md"), [line]);
     }
+}
+
+#[test]
+fn a_memory_that_cannot_be_read_keeps_its_line_in_a_rewritten_index() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("a.md", "---\nname: a\n");
+    let index = "# Mine\n\n## Feedback\n\n* [My A](a.md) — in my words\n";
+    bench.file("MEMORY.md", index);
+    bench.make(&ChangeRequest::Index(IndexUpdate::Rewrite));
+    let rewritten = "# Memory\n\n## Feedback\n- [My A](a.md) - in my words\n";
+    assert_eq!(bench.read("MEMORY.md"), rewritten);
 }
 
 #[test]

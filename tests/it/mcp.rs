@@ -1122,6 +1122,24 @@ fn a_call_finds_its_store() {
         again.ok(tool, json!({ "filename": "MEMORY.md#one" }));
     }
     assert_eq!(home.read("project/.claude/memory/MEMORY.md"), "# M\n\n");
+    let two = "# M\n\n## Two\n\nz\n";
+    home.file("project/.claude/memory/MEMORY.md", two);
+    for tool in ["memory_read", "memory_delete"] {
+        let told = again.fails(tool, json!({ "filename": "MEMORY.md#two" }));
+        let ways = [
+            "in more than one store; use ",
+            ".memory:MEMORY.md#two",
+            " or ",
+        ];
+        has(&told, ways);
+    }
+    assert_eq!(home.read("project/.claude/memory/MEMORY.md"), two);
+    again.ok(
+        "memory_delete",
+        json!({ "filename": ".memory:MEMORY.md#two" }),
+    );
+    again.ok("memory_delete", json!({ "filename": "MEMORY.md#two" }));
+    assert_eq!(home.read("project/.claude/memory/MEMORY.md"), "# M\n\n");
     again.end();
     // What is an object in the text is one for a client that takes no text.
     let patch = json!({ "path": "facts/user.md", "old_str": "pear", "new_str": "fig" });

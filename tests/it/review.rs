@@ -365,7 +365,23 @@ fn what_gemini_proposes_is_accepted_or_removed() {
     );
     home.ok(&["stores"]);
     assert_eq!(home.run(&["review", "--count"]).out, "1\n");
-    has(&home.run(&["review"]).err, ["other.patch", &bashrc]);
+    has(
+        &home.run(&["review"]).err,
+        ["other.patch", &bashrc, "delete this file"],
+    );
+    home.file(&format!("{memory}/MEMORY.md"), "# Mine\n");
+    let refused = home.run(&["review", "--accept", "all", "--json"]);
+    assert_eq!(refused.code, 0, "what was written is accepted");
+    has(&refused.err, ["not accepted: MEMORY.md: "]);
+    let refused = home.run(&["review", "--accept", "all", "--json"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let answer: Value = serde_json::from_str(&refused.out).expect("JSON");
+    assert_eq!(answer["success"], false);
+    assert_eq!(answer["not_accepted"].as_array().map(Vec::len), Some(1));
+    fs::remove_file(home.path().join(&inbox)).expect("removes");
+    home.file(&format!("{memory}/MEMORY.md"), "# Project Memory\n- one\n");
+    home.ok(&["review", "--accept", "all"]);
+    home.file(&inbox, &patch);
     let found = items(&home);
     assert_eq!(found[0]["proposal"], ".inbox/private/extraction.patch");
     assert_eq!(found[0]["author"]["agent"], "gemini");

@@ -122,6 +122,7 @@ impl Checkup<'_> {
             self.add_problem(place.clone(), &what, remedy);
         }
         let text = store.text(index::INDEX).ok().flatten();
+        let text = text.filter(|_| index::is_read_in_part(root.path()));
         let unseen = text.map(|text| index::unseen(&text)).unwrap_or_default();
         if let Some(what) = unseen_in_words(&unseen) {
             self.add_problem(

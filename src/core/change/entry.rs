@@ -140,14 +140,9 @@ impl Planner<'_> {
             Layout::Facts if is_episode(&file) => from == Layout::Facts && is_episode(&at.file),
             Layout::Index | Layout::Facts => old.is_some(),
             Layout::Entries => {
-                let is_section = heading(
-                    at.text[at.entry.span.clone()]
-                        .lines()
-                        .next()
-                        .unwrap_or_default(),
-                );
+                let first = at.whole().lines().next().unwrap_or_default();
                 let rules = self.store.rules();
-                is_section.is_some()
+                heading(first).is_some()
                     && rules.takes_sections(self.store.root(), &file, old.as_deref())
             }
             _ => false,

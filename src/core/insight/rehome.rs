@@ -5,13 +5,13 @@
 //! [`former_homes`] finds them by git: the same first commit or remote, or commits of the project
 //! in the logs that lie beside the memories. [`plan_rehome`] gathers them where they are read.
 
+mod index;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -29,15 +29,13 @@ use crate::core::memory::config::Settings;
 use crate::core::memory::discover::{
     Environment, claude_memory_root, claude_slug, project_folders,
 };
-use crate::core::memory::layout::index::{INDEX, with_former_line};
-use crate::core::memory::layout::listing::EMPTY_INDEX;
-use crate::core::memory::layout::{Layout, append_section};
-use crate::core::memory::stem;
+use crate::core::memory::layout::Layout;
+use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::store::Store;
-use crate::core::text::header::section::heading;
-use crate::core::text::header::{fitted, lines, newline, prose, splice};
-use crate::core::text::link::{LinkSyntax, resolve_target};
+use crate::core::memory::{Memory, stem};
+use crate::core::text::link::{Link, LinkSyntax, resolve_target};
 use crate::core::{Error, Result};
+use index::{Gathering, says_something};
 
 /// Memories of the same project below another path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,21 +303,15 @@ pub fn plan_rehome(
     let mut notes = Vec::new();
     let mut transfers = Vec::new();
     for memory in &memories {
-        let file = target.locate(&memory.path)?;
-        let there = target.root().read(&file)?;
         let own = source.root().read(&source.locate(&memory.path)?)?;
-        let place = match there {
-            None => memory.path.clone(),
-            Some(_) if there == own => {
-                notes.push(format!("{} is there already, the same", memory.path));
-                memory.path.clone()
-            }
-            Some(_) => {
-                let place = free_name(target, &memory.path, &taken)?;
-                notes.push(format!("{} is taken: it becomes {place}", memory.path));
-                place
-            }
-        };
+        let place = free_name(target, &memory.path, &own, &taken)?;
+        let is_there = target.root().has(&target.locate(&place)?);
+        match (is_there, place == memory.path) {
+            (false, true) => {}
+            (true, true) => notes.push(format!("{place} is there already, the same")),
+            (true, false) => notes.push(format!("{} is there already: {place}", memory.path)),
+            (false, false) => notes.push(format!("{} is taken: it becomes {place}", memory.path)),
+        }
         taken.insert(place.clone());
         transfers.push(Transfer {
             source,
@@ -337,21 +329,34 @@ pub fn plan_rehome(
     let from = source.root().path().display();
     change.message = format!("{things} of {from} gathered in {}", target.name());
     if let Some(former) = source.text(INDEX)? {
-        let left = text_after(source, index_edit(&mut change, source)?)?;
+        let renamed = |link: &Link<'_>| {
+            let file = resolve_target(INDEX, &link.target);
+            let mut moved = memories.iter().zip(&transfers);
+            let (_, one) = moved.find(|(memory, one)| match link.form {
+                LinkSyntax::Inline => file.as_deref() == Some(one.path),
+                LinkSyntax::Wiki => stem(one.path) == link.target && memory.title != link.target,
+            })?;
+            (one.path != one.place).then(|| match link.form {
+                LinkSyntax::Inline => one.place.clone(),
+                LinkSyntax::Wiki => stem(&one.place).to_owned(),
+            })
+        };
+        let former = relinked(&former, renamed);
+        let moved = memories.iter().zip(&transfers).map(|(memory, one)| Memory {
+            path: one.place.clone(),
+            ..memory.clone()
+        });
+        let moved: Vec<Memory> = moved.collect();
         let edit = index_edit(&mut change, target)?;
-        let moved = memories.iter().zip(&transfers);
-        let mut text = text_after(target, edit)?;
-        for (memory, transfer) in moved {
-            text = with_former_line(&text, &former, memory, &transfer.place);
-        }
-        if says_something(&left) {
-            let left = relinked(&left, |link| {
-                let file = resolve_target(INDEX, &link.target)?;
-                let mut renamed = transfers.iter().filter(|one| one.path != one.place);
-                let one = renamed.find(|one| one.path == file)?;
-                (link.form == LinkSyntax::Inline).then(|| one.place.clone())
-            });
-            text = with_own_text(&text, &left);
+        let gathering = Gathering {
+            former: &former,
+            before: &target.text(INDEX)?.unwrap_or_default(),
+            moved: &moved,
+            is_new: &|path| !target.root().has(path),
+            is_out: &|path| matches!(source.root().resolve(path), Err(Error::Escapes { .. })),
+        };
+        let (text, says_more) = gathering.made(text_after(target, edit)?);
+        if says_more {
             edit.derived = false;
             notes.push(format!("what {INDEX} of {from} says comes along"));
         }
@@ -388,72 +393,25 @@ fn text_after(store: &Store, edit: &Edit) -> Result<String> {
     store.decoded(INDEX, edit.after.clone().unwrap_or_default())
 }
 
-/// An index with what another one says: each of its parts at the end of the part of that heading, or
-/// of the index.
-fn with_own_text(text: &str, other: &str) -> String {
-    if text.trim().is_empty() || text == EMPTY_INDEX {
-        return other.to_owned();
-    }
-    let mut made = text.to_owned();
-    for (title, span) in parts(other) {
-        let part = other[span].trim();
-        let first = lines(part, 0).next();
-        let first = first.filter(|line| matches!(heading(line.text), Some((1 | 2, _))));
-        let body = part[first.map_or(0, |line| line.end)..].trim_start_matches(['\r', '\n']);
-        if !says_something(body) {
-            continue;
-        }
-        let there = parts(&made).into_iter().find(|(known, _)| *known == title);
-        let Some((_, span)) = there else {
-            made = append_section(&made, part);
-            continue;
-        };
-        let as_lines = |text: &str| format!("\n{}\n", text.trim_end().replace("\r\n", "\n"));
-        if as_lines(&made[span.clone()]).contains(&as_lines(body)) {
-            continue;
-        }
-        let end = span.start + made[span].trim_end().len();
-        let nl = newline(&made);
-        let added = format!("{nl}{nl}{}", fitted(&made, body));
-        let close = if made[end..].is_empty() { nl } else { "" };
-        made = splice(&made, end..end, &format!("{added}{close}"));
-    }
-    made
-}
-
-/// The parts of an index that begin with a heading of the first two levels, and their headings; the
-/// first part, with the title of the index, has none.
-fn parts(text: &str) -> Vec<(Option<&str>, Range<usize>)> {
-    let mut found: Vec<(Option<&str>, Range<usize>)> = vec![(None, 0..text.len())];
-    for (_, line) in prose(text) {
-        let is_title = |level| level == 1 && text[..line.span.start].trim().is_empty();
-        let level = heading(line.text).map(|(level, _)| level);
-        if level.is_some_and(|level| level < 3 && !is_title(level)) {
-            if let Some((_, last)) = found.last_mut() {
-                last.end = line.span.start;
-            }
-            found.push((Some(line.text.trim()), line.span.start..text.len()));
-        }
-    }
-    found
-}
-
-/// A path that neither the store nor any of these has.
-fn free_name(target: &Store, path: &str, taken: &HashSet<String>) -> Result<String> {
+/// The path for a memory with these bytes: its own, or the next one that neither the store nor any of
+/// the others has, unless the same is there already.
+fn free_name(
+    target: &Store,
+    path: &str,
+    own: &Option<Vec<u8>>,
+    others: &HashSet<String>,
+) -> Result<String> {
     let base = path.strip_suffix(".md").unwrap_or(path);
-    let mut number = 2;
+    let mut number = 1;
     loop {
-        let name = format!("{base}-{number}.md");
-        if !taken.contains(&name) && !target.root().has(&target.locate(&name)?) {
-            debug_assert_ne!(stem(&name), stem(path));
+        let name = match number {
+            1 => path.to_owned(),
+            _ => format!("{base}-{number}.md"),
+        };
+        let there = target.root().read(&target.locate(&name)?)?;
+        if (number == 1 || !others.contains(&name)) && (there.is_none() || there == *own) {
             return Ok(name);
         }
         number += 1;
     }
-}
-
-/// Whether an index says more than headings.
-fn says_something(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    lines.any(|line| !line.is_empty() && !line.starts_with('#') && line != "(empty)")
 }

@@ -29,7 +29,8 @@ mod why;
 
 pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
 pub use decide::{
-    Selection, accept, accept_before, accepted_memories, annotate, plan_revert, plan_reverts,
+    Acceptance, Selection, accept, accept_before, accepted_memories, annotate, plan_revert,
+    plan_reverts,
 };
 pub(crate) use incoming::groups;
 pub use incoming::{

@@ -31,6 +31,7 @@ use captured::captured_events;
 pub use captured::{events_root, session_events_root};
 pub use claude::{claude_memory_root, claude_slug};
 pub use first::{first_store, is_first};
+pub use gemini::gemini_roots;
 use project::Project;
 pub use project::{linked_to, project_border, project_folders};
 pub use searched::{SearchedPlace, searched_places};

@@ -363,7 +363,8 @@ pub trait Rules: Sync {
         text
     }
 
-    /// The limits of the agent that are known.
+    /// The limits of the agent that are known; none where they differ between its versions or depend
+    /// on its other files.
     fn limits(&self, _root: &Root) -> Vec<FileLimit> {
         Vec::new()
     }

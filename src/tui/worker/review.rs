@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::writer::Writer;
-use crate::core::Result;
 use crate::core::insight::review::{
     Observed, Resolution, Selection, accept, accept_before, accepted_memories, annotate, count,
     observe, resolve, waiting_paths,
@@ -14,6 +13,7 @@ use crate::core::insight::review::{
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
 use crate::core::text::time::Moment;
+use crate::core::{Error, Result};
 use crate::tui::effect::ReviewJob;
 use crate::tui::event::{Event, ReviewCounts, WaitingFiles};
 
@@ -93,8 +93,17 @@ impl Writer {
         let ids = stores.iter().flat_map(|(_, ids)| ids.clone());
         let selection = Selection::Ids(ids.collect());
         let (author, moment) = (&self.author, &(self.clock)());
-        let records = accept(&self.history, &meant, &selection, author, moment)?;
-        Ok(accepted_memories(&records).len())
+        let made = accept(&self.history, &meant, &selection, author, moment)?;
+        let files = accepted_memories(&made.records).len();
+        let Some(why) = made.left.first() else {
+            return Ok(files);
+        };
+        let others = match files {
+            0 => String::new(),
+            1 => "; the other file is accepted".to_owned(),
+            number => format!("; {number} other files are accepted"),
+        };
+        Err(Error::refused("Not accepted", format!("{why}{others}")))
     }
 
     fn accept_before(&self) -> Result<usize> {

@@ -729,6 +729,29 @@ mod tests {
     }
 
     #[test]
+    fn a_proposal_that_does_not_fit_holds_no_other_one_up() {
+        let mut bench = Bench::observing();
+        let root = bench.root().to_owned();
+        fs::create_dir_all(root.join(".inbox/private")).expect("a folder");
+        for (name, line) in [("a", "- nowhere"), ("b", "# New")] {
+            let at = root.join(if name == "a" { "auth.md" } else { "new.md" });
+            let at = at.display();
+            let patch = match name {
+                "a" => format!("--- {at}\n+++ {at}\n@@ -1,1 +1,1 @@\n-{line}\n+x\n"),
+                _ => format!("--- /dev/null\n+++ {at}\n@@ -0,0 +1,1 @@\n+{line}\n"),
+            };
+            bench.write(&format!(".inbox/private/{name}.patch"), &patch);
+        }
+        let ids: Vec<String> = bench.waiting().into_iter().map(|item| item.id).collect();
+        assert_eq!(ids.len(), 2);
+        let told = bench.accept(ids).expect_err("one waits").to_string();
+        assert!(told.starts_with("Not accepted: auth.md: "), "{told}");
+        assert!(told.ends_with("; the other file is accepted"), "{told}");
+        assert_eq!(bench.read("new.md"), "# New\n");
+        assert_eq!(bench.waiting().len(), 1);
+    }
+
+    #[test]
     fn the_files_of_a_store_that_cannot_be_read_are_not_gone() {
         let mut bench = Bench::observing();
         let library = Arc::clone(&bench.writer.library);

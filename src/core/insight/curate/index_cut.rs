@@ -1,7 +1,9 @@
 //! Entries of an index beyond the part that the agent reads.
 
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
-use crate::core::memory::layout::index::{BUDGET_BYTES, BUDGET_LINES, INDEX, unseen};
+use crate::core::memory::layout::index::{
+    BUDGET_BYTES, BUDGET_LINES, INDEX, is_read_in_part, unseen,
+};
 use crate::core::memory::layout::listing::bullets;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,7 +19,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             continue;
         };
         let lost = unseen(&document.text);
-        if lost.is_empty() {
+        if lost.is_empty() || !is_read_in_part(store.store.root().path()) {
             continue;
         }
         let all = bullets(&document.text);

@@ -231,7 +231,19 @@ fn what_an_index_says_comes_along_part_by_part() {
         (
             "# Memory\n\nAlways speak French.\n\n- [A](a.md) — one\n\n## Staging\n\nOn quokka17, see [A](a.md).\n\n## Empty\n",
             "# Shop\n\nShort.\n\n- [B](b.md) — two\n\n## Last\nx",
-            "# Shop\n\nShort.\n\n- [B](b.md) — two\n- [A](a-2.md) — one\n\nAlways speak French.\n\n## Last\nx\n\n## Staging\n\nOn quokka17, see [A](a-2.md).\n",
+            "# Shop\n\nShort.\n\n- [B](b.md) — two\n\nAlways speak French.\n\n- [A](a-2.md) — one\n\n## Last\nx\n\n## Staging\n\nOn quokka17, see [A](a-2.md).\n\n## Empty\n",
+        ),
+        // Lines stay below their heading with all that belongs to them.
+        (
+            "# Memory\n\n## Ops\n\n- [A](a.md) — one\n  and more\n\nOn Tuesdays, see [[a]].\n\n## Last\n- [web](https://x.y)\n",
+            "# Shop\n\n- [B](b.md) — two\n\n## Last\n- x\n\n### Deep\n- y\n",
+            "# Shop\n\n- [B](b.md) — two\n\n## Last\n- x\n- [web](https://x.y)\n\n### Deep\n- y\n\n## Ops\n\n- [A](a-2.md) — one\n  and more\n\nOn Tuesdays, see [[a-2]].\n",
+        ),
+        // Headings say something, too.
+        (
+            "# Memory\n\n### Never on Fridays\n\n## Ideas\n### One\n### Two\n\n#tag\n",
+            "# Shop\n\n## ideas\n\nx\n\n## Last\n",
+            "# Shop\n\n### Never on Fridays\n\n## ideas\n\nx\n\n### One\n\n### Two\n\n#tag\n\n## Last\n",
         ),
         ("# Old\n\nFrench.\n", "# Memory\n\n(empty)\n", "# Old\n\nFrench.\n"),
         // A part of that heading, and what is there already.
@@ -261,6 +273,21 @@ fn what_an_index_says_comes_along_part_by_part() {
         let text = String::from_utf8(of(&target).expect("written")).expect("text");
         assert_eq!(text, expected);
         assert_eq!(of(&source), None);
+        // What is there already is not written twice.
+        for edit in edits {
+            let path = edit.root.join(&edit.path);
+            match &edit.after {
+                Some(bytes) => fs::write(path, bytes).expect("writes"),
+                None => fs::remove_file(path).expect("removes"),
+            }
+        }
+        let none = plan_rehome(&source, &target, &context());
+        assert!(none.expect("plans").is_none());
+        home.remember(&format!("old{number}"), files, "");
+        fs::write(from.join(INDEX), old).expect("writes");
+        let again = plan_rehome(&source, &target, &context()).expect("plans");
+        let mut edits = again.expect("moves").change.edits.into_iter();
+        assert!(edits.all(|edit| edit.root == source.root().path()), "{number}");
         let same = plan_rehome(&target, &target, &context());
         assert!(same.expect("plans").is_none());
     }

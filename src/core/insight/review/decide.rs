@@ -1,5 +1,6 @@
 //! Accepting and reverting what waits.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 
@@ -145,27 +146,43 @@ pub(super) fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen
     })
 }
 
+/// What was accepted.
+#[derive(Debug)]
+pub struct Acceptance {
+    /// The changes in the history, which can be undone.
+    pub records: Vec<Record>,
+    /// Why some of what was proposed could not be made and still waits.
+    pub left: Vec<Error>,
+}
+
 /// Accepts what is selected in these stores: what was written no longer waits, what is proposed or
-/// was sent is made. Returns the changes in the history, which can be undone.
+/// was sent is made.
 pub fn accept(
     history: &History,
     stores: &[&Store],
     selection: &Selection,
     author: &Author,
     moment: &Moment,
-) -> Result<Vec<Record>> {
+) -> Result<Acceptance> {
     let accepted = accept_written(history, stores, selection, author, moment)?;
     let mut records: Vec<Record> = accepted.into_iter().collect();
+    let mut left = Vec::new();
     for store in stores {
-        let plan = || plan_proposals(history, store, selection, Verdict::Accept, moment);
-        let Some(first) = plan()? else { continue };
-        // Another process may have decided meanwhile.
-        let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
-        let made = plan_and_commit::<Error>(history, &first.roots(), author, moment, plan)?;
-        records.extend(made.record);
+        let misfits = RefCell::new(Vec::new());
+        let plan = || {
+            let left = &mut *misfits.borrow_mut();
+            plan_proposals(history, store, selection, Verdict::Accept, moment, left)
+        };
+        if let Some(first) = plan()? {
+            // Another process may have decided meanwhile.
+            let plan = || plan()?.ok_or_else(|| Error::not_found("what was proposed"));
+            let made = plan_and_commit::<Error>(history, &first.roots(), author, moment, plan)?;
+            records.extend(made.record);
+        }
+        left.extend(misfits.into_inner());
     }
     records.extend(accept_incoming(history, stores, selection, moment)?);
-    Ok(records)
+    Ok(Acceptance { records, left })
 }
 
 /// Says that the person knows the files that were there when tome first saw a store.
@@ -311,7 +328,14 @@ pub fn plan_revert(
             revert_file(store, &mut planned, file, chosen)?;
         }
     }
-    let proposed = plan_proposals(history, store, selection, Verdict::Reject, moment)?;
+    let proposed = plan_proposals(
+        history,
+        store,
+        selection,
+        Verdict::Reject,
+        moment,
+        &mut Vec::new(),
+    )?;
     let sent = plan_reject(history, store, selection)?;
     let rejected = match (proposed, sent) {
         (Some(one), Some(other)) => Some(joined(one, other, ChangeVerb::Restore)),

@@ -11,18 +11,19 @@
 //! folder for each store. One that was decided stays as an empty file, so that it is not proposed
 //! again.
 
+mod part;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use self::part::{Part, Target};
 use super::decide::Selection;
-use super::patch::{self, FilePatch, NO_FILE, PatchHunk};
-use super::queue::{Item, ItemChange, ReviewHunk, short_hash};
+use super::patch::{self, FilePatch, NO_FILE};
+use super::queue::Item;
 use crate::core::change::history::History;
-use crate::core::change::{Author, Change, ChangeVerb, Edit, PlannedFiles};
+use crate::core::change::{Change, ChangeVerb, Edit, PlannedFiles};
 use crate::core::disk::private;
 use crate::core::disk::sandbox::{Attributes, Root};
-use crate::core::log::Agent;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::{SKILL_DRAFTS, is_skill_draft};
 use crate::core::memory::store::Store;
@@ -66,23 +67,6 @@ struct Proposal {
     parts: Vec<Part>,
 }
 
-/// What a patch file proposes for one file.
-struct Part {
-    target: Target,
-    /// Whether that file is in the same store.
-    is_inside: bool,
-    patch: FilePatch,
-    item: Item,
-}
-
-/// The file that a patch is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Target {
-    root: PathBuf,
-    layout: Layout,
-    path: String,
-}
-
 /// Proposes a new file of a store, unless that was done before. Whether it waits, and was not
 /// rejected.
 pub fn add_draft(history: &History, store: &Store, file: &str, text: &str) -> Result<bool> {
@@ -115,14 +99,8 @@ fn drafts(history: &History, store: &Store) -> Vec<Proposal> {
         };
         let name = target.root.join(&file.path).display().to_string();
         let patch = (!text.is_empty()).then(|| patch::new_file(&name, text))??;
-        let mut item = item(store, (&file.path, file.modified), (&target, &patch));
-        item.author.who = "tome".to_owned();
-        let part = Part {
-            item,
-            is_inside: true,
-            target,
-            patch,
-        };
+        let mut part = Part::new(store, (&file.path, file.modified), target, patch);
+        part.item.author.who = "tome".to_owned();
         Some(Proposal {
             folder: Some(folder.clone()),
             file: file.path,
@@ -139,14 +117,19 @@ fn proposals(history: &History, store: &Store) -> Vec<Proposal> {
     if !has_proposals(store.root(), store.layout()) {
         return found;
     }
-    found.extend(skill_drafts(store));
-    found.extend(patches(store).into_iter().filter_map(Result::ok));
+    found.extend(proposed_by_agent(store).into_iter().filter_map(Result::ok));
     found
 }
 
-/// The patch files of a store, and in a line each those that are left alone.
-fn patches(store: &Store) -> Vec<std::result::Result<Proposal, String>> {
-    let mut found = Vec::new();
+/// What is proposed in files of a store, and in a line each the files that are left alone.
+fn proposed_by_agent(store: &Store) -> Vec<std::result::Result<Proposal, String>> {
+    let left_alone = |file: &str, why: &str| {
+        Err(format!(
+            "{} is left alone: {why}; make the change by hand if you want it, and delete this file",
+            store.root().absolute(file).display()
+        ))
+    };
+    let mut found = skill_drafts(store, left_alone);
     for kind in KINDS {
         let files = store.root().files(kind, ".patch", DEEPEST);
         for file in files.unwrap_or_default() {
@@ -155,49 +138,47 @@ fn patches(store: &Store) -> Vec<std::result::Result<Proposal, String>> {
             };
             let parsed = std::str::from_utf8(&bytes).ok().and_then(patch::parse);
             let Some(patches) = parsed else {
-                found.push(Err(format!("{}: left alone: it is no patch", file.path)));
+                found.push(left_alone(&file.path, "it is no patch"));
                 continue;
             };
-            let parts = patches.into_iter().map(|patch| {
-                let Some(target) = target(store, kind, &patch) else {
-                    return Err(format!(
-                        "{}: left alone: {} is no file that it may change",
-                        file.path, patch.new
-                    ));
-                };
-                let item = item(store, (&file.path, file.modified), (&target, &patch));
-                let mut part = Part {
-                    is_inside: target.root == store.root().path(),
-                    target,
-                    patch,
-                    item,
-                };
-                part.item.misfit = part.misfit();
-                Ok(part)
-            });
+            let parts = patches
+                .into_iter()
+                .map(|patch| match target(store, kind, &patch) {
+                    Some(target) => {
+                        let at = (file.path.as_str(), file.modified);
+                        Ok(Part::new(store, at, target, patch))
+                    }
+                    None => Err(format!("{} is no file that it may change", patch.new)),
+                });
             let parts: std::result::Result<Vec<Part>, String> = parts.collect();
-            found.push(parts.map(|parts| Proposal {
-                folder: None,
-                file: file.path.clone(),
-                bytes,
-                parts,
-            }));
+            found.push(match parts {
+                Ok(parts) => Ok(Proposal {
+                    folder: None,
+                    file: file.path,
+                    bytes,
+                    parts,
+                }),
+                Err(why) => left_alone(&file.path, &why),
+            });
         }
     }
     found
 }
 
-/// The patch files of a store that are left alone, and why, in a line each.
+/// The files of a store that propose something and are left alone, in a line each: why, and what to do.
 pub fn left_alone(store: &Store) -> Vec<String> {
     if !has_proposals(store.root(), store.layout()) {
         return Vec::new();
     }
-    let patches = patches(store).into_iter();
-    patches.filter_map(|one| one.err()).collect()
+    let proposed = proposed_by_agent(store).into_iter();
+    proposed.filter_map(|one| one.err()).collect()
 }
 
 /// The files of drafted skills, each as a new file among the user's own skills.
-fn skill_drafts(store: &Store) -> Vec<Proposal> {
+fn skill_drafts(
+    store: &Store,
+    left_alone: impl Fn(&str, &str) -> std::result::Result<Proposal, String>,
+) -> Vec<std::result::Result<Proposal, String>> {
     let root = store.root();
     let (Some(skills), true) = (own_skills(root), is_skill_draft(root.path(), "skills/x")) else {
         return Vec::new();
@@ -208,25 +189,22 @@ fn skill_drafts(store: &Store) -> Vec<Proposal> {
         // What stands beside the folders are patches and notes of the agent.
         path.contains('/').then_some(())?;
         let bytes = root.read(&file.path).ok()??;
-        let text = std::str::from_utf8(&bytes).ok()?;
-        let patch = patch::new_file(&skills.join(path).display().to_string(), text)?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let Some(patch) = patch::new_file(&skills.join(path).display().to_string(), text) else {
+            return Some(left_alone(&file.path, "there is no text in it"));
+        };
         let target = Target {
             root: skills.clone(),
             layout: Layout::Instructions,
             path: path.to_owned(),
         };
-        let part = Part {
-            item: item(store, (&file.path, file.modified), (&target, &patch)),
-            is_inside: false,
-            target,
-            patch,
-        };
-        Some(Proposal {
+        let part = Part::new(store, (&file.path, file.modified), target, patch);
+        Some(Ok(Proposal {
             folder: None,
             file: file.path,
             bytes,
             parts: vec![part],
-        })
+        }))
     });
     drafts.collect()
 }
@@ -276,71 +254,6 @@ fn target(store: &Store, kind: &str, patch: &FilePatch) -> Option<Target> {
     })
 }
 
-fn item(
-    store: &Store,
-    (file, modified): (&str, i64),
-    (target, patch): (&Target, &FilePatch),
-) -> Item {
-    let root = target.root.to_string_lossy();
-    let store_root = store.root().path().to_string_lossy();
-    let id = short_hash(
-        [&store_root, file, &root, &target.path]
-            .join("\0")
-            .as_bytes(),
-        8,
-    );
-    let hunks = patch.hunks.iter().enumerate().map(|(number, hunk)| {
-        let key = format!("{number}\0{}", hunk.text);
-        ReviewHunk {
-            id: format!("{id}.{}", short_hash(key.as_bytes(), 6)),
-            old: range(hunk.old),
-            new: range(hunk.new),
-            text: hunk.text.clone(),
-            entry: None,
-            first: 0,
-            replacements: Vec::new(),
-        }
-    });
-    let is_inside = target.root == store.root().path();
-    let mut item = Item {
-        path: if is_inside {
-            store.rules().reference_of(&target.path)
-        } else {
-            target.root.join(&target.path).display().to_string()
-        },
-        change: if patch.old == NO_FILE {
-            ItemChange::Added
-        } else {
-            ItemChange::Changed
-        },
-        renamed_from: None,
-        time: modified,
-        author: Author {
-            who: Agent::Gemini.name().to_owned(),
-            ..Author::outside()
-        },
-        origin: None,
-        deleted_before: None,
-        notes: Vec::new(),
-        hunks: hunks.collect(),
-        file: file.to_owned(),
-        current: Arc::default(),
-        proposal: Some(file.to_owned()),
-        sent: None,
-        misfit: None,
-        conflict: None,
-        id,
-    };
-    item.bind();
-    item
-}
-
-/// The lines of one side of a hunk, counted from 0.
-fn range((start, count): (usize, usize)) -> std::ops::Range<usize> {
-    let start = start.saturating_sub(usize::from(count > 0));
-    start..start + count
-}
-
 /// What is proposed for the files of a store, as items of its queue.
 pub(super) fn proposed_items(history: &History, store: &Store) -> Vec<Item> {
     let parts = proposals(history, store)
@@ -365,42 +278,39 @@ pub(super) enum Verdict {
     Reject,
 }
 
-/// Plans accepting or rejecting the selected proposals of a store; `None` if none is selected.
+/// Plans accepting or rejecting the selected proposals of a store; `None` if nothing is to be done.
+/// What does not fit waits: why is added to `left`.
 pub(super) fn plan_proposals(
     history: &History,
     store: &Store,
     selection: &Selection,
     verdict: Verdict,
     moment: &Moment,
+    left: &mut Vec<Error>,
 ) -> Result<Option<Change>> {
+    left.clear();
     let mut planned = PlannedFiles::new(store, moment);
     let mut elsewhere: Vec<Edit> = Vec::new();
     let mut patches = Vec::new();
     let mut names = Vec::new();
     for proposal in proposals(history, store) {
-        let mut left = Vec::new();
+        let mut rest = Vec::new();
         let before = names.len();
         for part in proposal.parts {
             let mut chosen = part.chosen(selection);
-            if chosen.iter().any(|is_chosen| *is_chosen) {
-                let made = match verdict {
-                    Verdict::Accept => part.make(&chosen, &mut planned, &mut elsewhere),
-                    Verdict::Reject => Ok(()),
-                };
-                match made {
-                    Ok(()) => names.push(part.item.path.clone()),
-                    // Who takes everything takes what fits; the rest waits.
-                    Err(Error::Refused { .. }) if *selection == Selection::All => {
-                        chosen.fill(false)
-                    }
-                    Err(error) => return Err(error),
-                }
+            if verdict == Verdict::Accept {
+                let (made, why) = part.make(&chosen, &mut planned, &mut elsewhere);
+                chosen = made;
+                left.extend(why);
             }
-            left.extend(part.without(&chosen));
+            if chosen.contains(&true) {
+                names.push(part.item.path.clone());
+            }
+            rest.extend(part.without(&chosen));
         }
         if names.len() > before {
             let is_draft = proposal.folder.is_some();
-            let rest = (!left.is_empty()).then(|| patch::print(&left).into_bytes());
+            let rest = (!rest.is_empty()).then(|| patch::print(&rest).into_bytes());
             let after = if is_draft { Some(Vec::new()) } else { rest };
             let root = proposal.folder;
             patches.push(Edit {
@@ -429,93 +339,4 @@ pub(super) fn plan_proposals(
     change.edits.extend(patches);
     change.edits.sort_by_key(|edit| edit.derived);
     Ok(Some(change))
-}
-
-impl Part {
-    /// Whether each hunk is selected. A new file is proposed as a whole.
-    fn chosen(&self, selection: &Selection) -> Vec<bool> {
-        let hunks = self.item.hunks.iter();
-        let chosen: Vec<bool> = hunks
-            .map(|hunk| selection.contains_hunk(&self.item, hunk))
-            .collect();
-        match self.item.change {
-            ItemChange::Added => vec![chosen.contains(&true); chosen.len()],
-            _ => chosen,
-        }
-    }
-
-    /// What is left of the patch without the chosen hunks.
-    fn without(&self, chosen: &[bool]) -> Option<FilePatch> {
-        let hunks = self.patch.hunks.iter().zip(chosen);
-        let left: Vec<PatchHunk> = hunks
-            .filter(|(_, is_chosen)| !**is_chosen)
-            .map(|(hunk, _)| hunk.clone())
-            .collect();
-        (!left.is_empty()).then(|| FilePatch {
-            hunks: left,
-            ..self.patch.clone()
-        })
-    }
-
-    /// Makes the chosen hunks in the file that they are about.
-    fn make(
-        &self,
-        chosen: &[bool],
-        planned: &mut PlannedFiles<'_>,
-        elsewhere: &mut Vec<Edit>,
-    ) -> Result<()> {
-        let Target { root, layout, path } = &self.target;
-        if self.is_inside {
-            let now = planned.bytes(path)?;
-            return planned.set(path, Some(self.made(chosen, now)?));
-        }
-        let known = elsewhere
-            .iter()
-            .position(|edit| edit.root == *root && edit.path == *path);
-        if let Some(at) = known {
-            let now = elsewhere[at].after.clone();
-            elsewhere[at].after = Some(self.made(chosen, now)?);
-            return Ok(());
-        }
-        let now = Root::open(root)?.read(path)?;
-        elsewhere.push(Edit {
-            root: root.clone(),
-            layout: *layout,
-            path: path.clone(),
-            after: Some(self.made(chosen, now.clone())?),
-            before: now,
-            derived: false,
-            emptied: Vec::new(),
-            attributes: Attributes::default(),
-        });
-        Ok(())
-    }
-
-    /// Why the whole patch cannot be made as the file is now, if so.
-    fn misfit(&self) -> Option<String> {
-        let now = Root::open(&self.target.root).and_then(|root| root.read(&self.target.path));
-        let made = self.made(&vec![true; self.patch.hunks.len()], now.ok()?);
-        made.err().map(|error| error.to_string())
-    }
-
-    fn made(&self, chosen: &[bool], now: Option<Vec<u8>>) -> Result<Vec<u8>> {
-        let outdated = |reason: &str| {
-            Error::refused(
-                self.item.path.clone(),
-                format!("{reason}; edit the memory by hand, and revert the proposal to remove it"),
-            )
-        };
-        if self.patch.old == NO_FILE && now.is_some() {
-            return Err(outdated("it is proposed as a new file, but exists now"));
-        }
-        let text = String::from_utf8(now.unwrap_or_default());
-        let mut text = text.map_err(|_| outdated("it is not text"))?;
-        let hunks = self.patch.hunks.iter().zip(chosen);
-        for (hunk, _) in hunks.filter(|(_, is_chosen)| **is_chosen) {
-            let made = hunk.apply(&text);
-            text =
-                made.ok_or_else(|| outdated("what is proposed does not fit its text any more"))?;
-        }
-        Ok(text.into_bytes())
-    }
 }

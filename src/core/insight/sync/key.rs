@@ -10,7 +10,9 @@ use super::tree::is_key;
 use crate::core::disk::trust::real_path;
 use crate::core::insight::curate::git::Git;
 use crate::core::memory::config::Settings;
-use crate::core::memory::discover::{Environment, claude_slug, copilot_project, project_folders};
+use crate::core::memory::discover::{
+    Environment, claude_slug, copilot_project, gemini_roots, project_folders,
+};
 use crate::core::memory::store::Store;
 use crate::core::text::header::slug;
 
@@ -140,7 +142,9 @@ impl Keys<'_> {
         }
         // Memories that an agent keeps for the current project in a directory of its own.
         let is_of_copilot = || copilot_project(root).is_some_and(|own| folders.contains(&own));
-        let is_of_project = store.name() == "gemini" || is_of_copilot();
+        let of_gemini = gemini_roots(&environment.gemini, &folders).into_iter();
+        let is_of_project =
+            of_gemini.map(|own| real_path(&own)).any(|own| own == root) || is_of_copilot();
         match folders.last().filter(|_| is_of_project) {
             Some(project) => Ok(Place::Project {
                 project: project.clone(),
@@ -264,6 +268,29 @@ pub(super) fn without_credentials(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::layout::Layout;
+
+    #[test]
+    fn what_gemini_keeps_for_a_project_is_of_that_project_whatever_the_store_is_called() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let home = temp.path().canonicalize().expect("a path");
+        let project = home.join("shop");
+        let memory = home.join(".gemini/tmp/shop/memory");
+        for folder in [&project, &memory] {
+            std::fs::create_dir_all(folder).expect("folders");
+        }
+        let known =
+            serde_json::json!({ "projects": { project.to_str().expect("a path"): "shop" } });
+        std::fs::write(home.join(".gemini/projects.json"), known.to_string()).expect("writes");
+        let keys = Keys {
+            git: &Git::at("git"),
+            environment: &Environment::of_home(&home, project, home.join("data")),
+            settings: &Settings::default(),
+        };
+        let store = Store::open("gemini-2", &memory, Some(Layout::Index)).expect("opens");
+        let key = keys.of(&store, Some("shop"), None).expect("a key").key;
+        assert_eq!(key, "shop-gemini-2");
+    }
 
     #[test]
     fn an_address_is_told_without_what_only_its_owner_may_know() {

@@ -19,7 +19,6 @@ pub(super) fn gemini_memory(
     found: &mut Vec<Candidate>,
 ) {
     let home = &environment.gemini;
-    let known = read_capped(&home.join(PROJECTS), LARGEST_SETTINGS).unwrap_or_default();
     let mut push = |name: String, root: PathBuf, why: &str| {
         // As for other agents, a linked directory is not followed here.
         if !root.is_symlink() {
@@ -33,10 +32,8 @@ pub(super) fn gemini_memory(
             });
         }
     };
-    for folder in &project.folders {
-        if let Some(root) = memory_folder(home, &known, folder) {
-            push("gemini".to_owned(), root, "Gemini's memory of this project");
-        }
+    for root in gemini_roots(home, &project.folders) {
+        push("gemini".to_owned(), root, "Gemini's memory of this project");
     }
     if scope == DiscoveryScope::Everything {
         for folder in subfolders(&home.join("tmp")) {
@@ -44,6 +41,15 @@ pub(super) fn gemini_memory(
             push(name, folder.join("memory"), "Gemini's memory of a project");
         }
     }
+}
+
+/// The private memories of a project with these folders.
+pub fn gemini_roots(home: &Path, folders: &[PathBuf]) -> Vec<PathBuf> {
+    let known = read_capped(&home.join(PROJECTS), LARGEST_SETTINGS).unwrap_or_default();
+    let roots = folders.iter();
+    roots
+        .filter_map(|folder| memory_folder(home, &known, folder))
+        .collect()
 }
 
 /// The private memory of the project at `cwd`, given the content of [`PROJECTS`].

@@ -33,9 +33,6 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 /// How many bytes of its summary Codex sends: its start and its end.
 pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
 
-/// How many characters of a file OpenClaw sends, unless its settings (`bootstrapMaxChars`) say more.
-const OPENCLAW_FILE: usize = 12_000;
-
 /// The folder of the notes that Codex's consolidation follows.
 const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
@@ -45,7 +42,8 @@ pub(in crate::core) const WORKSPACE: &str = "workspace";
 /// The folder of what OpenClaw makes of its notes at night, before it keeps some of it.
 const DREAMING: &str = "memory/dreaming/";
 
-/// Whether the directory is Codex's: by where it lies, or by what is in it.
+/// Whether the directory is Codex's: by where it lies, or by what is in it. Other tools, too, have
+/// `memories` beside a `config.toml`, so that this tells it only with groups as Codex writes them.
 pub(in crate::core) fn is_codex(root: &Root) -> bool {
     let [summary, raw, rollouts] = OF_CODEX;
     let home = root.path().parent();
@@ -54,10 +52,14 @@ pub(in crate::core) fn is_codex(root: &Root) -> bool {
             .iter()
             .any(|name| root.path().ends_with(name))
     });
+    let is_grouped = || {
+        let text = root.read("MEMORY.md").ok().flatten();
+        text.is_some_and(|text| has_groups(&String::from_utf8_lossy(&text)))
+    };
     let is_home = |home: &Path| {
         home.ends_with(".codex")
-            || home.join("config.toml").is_file()
             || memory_database(home).is_some()
+            || (home.join("config.toml").is_file() && is_grouped())
     };
     home.is_some_and(is_home) || root.has(summary) || root.has(raw) || root.is_dir(rollouts)
 }
@@ -81,12 +83,15 @@ pub(in crate::core) fn is_merged(root: &Root) -> bool {
     is_codex(root) || is_workspace(root)
 }
 
+/// Whether a text has groups of Codex.
+fn has_groups(text: &str) -> bool {
+    let is_group = |title: &str| title.starts_with("Task Group");
+    prose(text).any(|(_, line)| matches!(heading(line.text), Some((1, title)) if is_group(title)))
+}
+
 /// The entries of a file: groups and tasks of Codex, texts between lines `§`, or sections.
 fn entries(text: &str) -> Vec<Entry> {
-    let is_group = |title: &str| title.starts_with("Task Group");
-    let has_groups = prose(text)
-        .any(|(_, line)| matches!(heading(line.text), Some((1, title)) if is_group(title)));
-    if has_groups {
+    if has_groups(text) {
         return by_heading(text, 1..=2);
     }
     match by_mark(text) {
@@ -317,9 +322,6 @@ impl Rules for Entries {
         if is_codex(root) {
             return vec![of(OF_CODEX[0], CODEX_SUMMARY, "bytes")];
         }
-        if is_workspace(root) {
-            return vec![of("MEMORY.md", OPENCLAW_FILE, "characters")];
-        }
         let files = ["MEMORY.md", "USER.md"].into_iter();
         let of_hermes = files.filter_map(|file| Some(of(file, limit(root, file)?, "characters")));
         of_hermes.collect()
@@ -507,6 +509,28 @@ mod tests {
             ["One", "Two"]
         );
         assert_eq!(titles("# Day\n\ntext\n"), [""; 0]);
+    }
+
+    #[test]
+    fn only_what_codex_writes_is_of_codex() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for (file, text, expected) in [
+            ("tool/config.toml", "", false),
+            (
+                "tool/memories/MEMORY.md",
+                "# Memory\n\n## Facts\nx\n",
+                false,
+            ),
+            ("tool/memories/MEMORY.md", "# Task Group: shop\nx\n", true),
+            ("other/memories_1.sqlite", "", true),
+            (".codex/config.toml", "", true),
+        ] {
+            let home = temp.path().join(file.split_once('/').expect("a folder").0);
+            std::fs::create_dir_all(home.join("memories")).expect("folders");
+            std::fs::write(temp.path().join(file), text).expect("writes");
+            let root = Root::open(&home.join("memories")).expect("opens");
+            assert_eq!(is_codex(&root), expected, "{file}: {text}");
+        }
     }
 
     #[test]

@@ -28,10 +28,10 @@ use crate::core::{Error, Result};
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
-    NamedMemories, generate_index, is_generated, is_line_made, is_list, with_former_line,
+    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, with_former_line,
     with_lines_for,
 };
-use page::{joined, linked_out, regenerated, repair_index, update_index_line};
+use page::{regenerated, repair_index, update_index_line, with_unread};
 pub(super) use typed::has_typed_file;
 
 pub use super::INDEX;
@@ -116,7 +116,10 @@ impl Rules for Index {
         Ok(found)
     }
 
-    fn limits(&self, _root: &Root) -> Vec<FileLimit> {
+    fn limits(&self, root: &Root) -> Vec<FileLimit> {
+        if !is_read_in_part(root.path()) {
+            return Vec::new();
+        }
         let of_index = |most, unit| FileLimit {
             file: INDEX,
             most,
@@ -124,7 +127,7 @@ impl Rules for Index {
         };
         vec![
             of_index(BUDGET_LINES, "lines"),
-            of_index(BUDGET_BYTES, "bytes"),
+            of_index(BUDGET_BYTES, "characters"),
         ]
     }
 
@@ -287,7 +290,7 @@ impl Rules for Index {
             (_, None) if memories.is_empty() => EMPTY_INDEX.to_owned(),
             (_, None) => generate_index(&memories),
             (IndexUpdate::Rewrite, Some(text)) => {
-                generate_index(&joined(&memories, linked_out(planned, &text)))
+                generate_index(&with_unread(planned, &text, &memories))
             }
             (IndexUpdate::Repair, Some(text)) if text == EMPTY_INDEX && memories.is_empty() => text,
             (IndexUpdate::Repair, Some(text)) => match regenerated(planned, &text, &memories)? {
@@ -341,13 +344,21 @@ impl Rules for Index {
 /// The folder of the skills that Gemini CLI drafts beside its memories of a project.
 pub(in crate::core) const SKILL_DRAFTS: &str = "skills";
 
-/// Whether a file is of a skill that Gemini CLI drafted, and no memory. Its memories of a project are
-/// in `.gemini/tmp/PROJECT/memory`.
+/// Whether Gemini CLI keeps its memories of a project in this directory: `.gemini/tmp/PROJECT/memory`.
+fn is_of_gemini(root: &Path) -> bool {
+    let above = root.ancestors().nth(2);
+    above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"))
+}
+
+/// Whether the agent of this directory reads only so much of its index. Gemini CLI reads all of it.
+pub fn is_read_in_part(root: &Path) -> bool {
+    !is_of_gemini(root)
+}
+
+/// Whether a file is of a skill that Gemini CLI drafted, and no memory.
 pub(in crate::core) fn is_skill_draft(root: &Path, file: &str) -> bool {
     let below = file.strip_prefix(SKILL_DRAFTS);
-    let above = root.ancestors().nth(2);
-    let is_gemini = || above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"));
-    below.is_some_and(|below| below.starts_with('/')) && is_gemini()
+    below.is_some_and(|below| below.starts_with('/')) && is_of_gemini(root)
 }
 
 /// The sections of an index that say more than which memories there are.

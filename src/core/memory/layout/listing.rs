@@ -236,7 +236,7 @@ pub fn with_lines_of(text: &str, former: &str, is_wanted: impl Fn(&Bullet) -> bo
 }
 
 /// Whether a line begins an item of a list.
-fn starts_bullet(line: &str) -> bool {
+pub fn starts_bullet(line: &str) -> bool {
     line.trim_start().starts_with(['-', '*', '+'])
 }
 

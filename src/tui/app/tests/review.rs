@@ -114,8 +114,8 @@ impl TestApp {
         let result = match job {
             ReviewJob::Accept(stores) => {
                 let ids = Selection::Ids(stores[0].1.clone());
-                let records = accept(&self.history, &[&store], &ids, &you(), &moment(3));
-                records.map(|records| records.iter().map(|record| record.files.len()).sum())
+                let made = accept(&self.history, &[&store], &ids, &you(), &moment(3));
+                made.map(|made| made.records.iter().map(|record| record.files.len()).sum())
             }
             ReviewJob::AcceptBefore => accept_before(&self.history, &store).map(|()| 0),
             ReviewJob::Resolve { resolution, .. } => {

@@ -72,7 +72,16 @@ impl Fixture {
             author,
             moment,
         )
-        .map(|records| records.len())
+        .map(|made| made.records.len())
+    }
+
+    /// Why what is selected is not accepted.
+    fn refusals(&self, ids: &[&str]) -> Vec<String> {
+        let (author, moment) = (&person(), &self.moment());
+        let stores = [&self.store];
+        let made = accept(&self.history, &stores, &selection(ids), author, moment);
+        let left = made.expect("accepts").left.into_iter();
+        left.map(|why| why.to_string()).collect()
     }
 
     fn waiting(&self) -> usize {
@@ -209,14 +218,13 @@ fn a_proposal_that_does_not_fit_any_more_changes_nothing_and_says_what_to_do() {
     assert_eq!(misfits(&fixture), [(ports, true)]);
     assert_eq!(fixture.accept_any(&["all"]).expect("nothing"), 0);
     let id = fixture.queue()[0].id.clone();
-    let error = fixture
-        .accept_any(&[&id])
-        .expect_err("does not fit")
-        .to_string();
-    assert!(
-        error.contains("ports.md") && error.contains("revert the proposal"),
-        "{error}"
-    );
+    for ids in [&id, "all"] {
+        let refused = fixture.refusals(&[ids]).join("\n");
+        assert!(
+            refused.starts_with("ports.md: it") && refused.contains("revert the proposal"),
+            "{refused}"
+        );
+    }
     assert_eq!(fixture.read("ports.md"), "# Mine\n");
     assert!(fixture.inbox("private").exists());
     let moment = fixture.moment();
@@ -234,6 +242,61 @@ fn a_proposal_that_does_not_fit_any_more_changes_nothing_and_says_what_to_do() {
     );
     fixture.propose("private", "no patch at all");
     assert_eq!(fixture.queue(), []);
+}
+
+#[test]
+fn a_hunk_that_does_not_fit_leaves_the_others_of_its_file_to_be_accepted() {
+    for is_all in [true, false] {
+        let fixture = gemini();
+        fixture.propose_for_project();
+        fixture.edit("cli", "MEMORY.md", "# Project Memory\n- 1\n- two\n");
+        let item = fixture.queue().remove(0);
+        let misfit = item.misfit.clone().expect("a hunk that does not fit");
+        let why = format!("MEMORY.md: hunk {} does not fit", item.hunks[0].id);
+        assert!(misfit.starts_with(&why), "{misfit}");
+        let ids = if is_all { "all" } else { &item.id };
+        assert_eq!(fixture.refusals(&[ids]), [misfit]);
+        let memory = fixture.read("MEMORY.md");
+        let made = "# Project Memory\n- 1\n- two\n- [ports](ports.md)\n";
+        assert!(memory.starts_with(made), "{memory}");
+        assert_eq!(fixture.read("ports.md").is_empty(), !is_all);
+        let left = fixture.queue().remove(0);
+        assert_eq!(left.hunks.len(), 1);
+        let misfit = left.misfit.expect("still does not fit");
+        assert!(
+            misfit.starts_with("MEMORY.md: what is proposed does"),
+            "{misfit}"
+        );
+    }
+}
+
+#[test]
+fn a_drafted_skill_that_cannot_be_accepted_is_told() {
+    let fixture = gemini();
+    let home = fixture
+        .root()
+        .ancestors()
+        .nth(3)
+        .expect("a home")
+        .to_owned();
+    let drafts = fixture.root().join("skills/release");
+    for folder in [&drafts, &home.join("skills/release")] {
+        fs::create_dir_all(folder).expect("creates");
+        fs::write(folder.join("SKILL.md"), "# Release\n").expect("writes");
+    }
+    fs::write(drafts.join("logo.png"), b"\x89PNG\xff").expect("writes");
+    assert!(fixture.queue()[0].misfit.is_some());
+    let told = fixture.refusals(&["all"]).join("\n");
+    assert!(
+        told.contains("/skills/release/SKILL.md: it is proposed as a new file"),
+        "{told}"
+    );
+    let alone = left_alone(&fixture.store).join("\n");
+    assert!(
+        alone.contains("/memory/skills/release/logo.png is left alone"),
+        "{alone}"
+    );
+    assert!(alone.ends_with("delete this file"), "{alone}");
 }
 
 #[test]

@@ -16,16 +16,18 @@ use std::collections::{HashMap, HashSet};
 use aho_corasick::AhoCorasick;
 
 use super::super::TouchedFile;
-use super::super::listing::{self, LinkDestination, ListItem, is_newer};
+use super::super::listing::{self, Bullet, LinkDestination, ListItem, is_newer};
 use super::{EMPTY_INDEX, INDEX, TYPES};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::{Memory, stem};
-use crate::core::text::header::{in_crlf, is_crlf, replaced};
+use crate::core::text::header::section::heading;
+use crate::core::text::header::{in_crlf, is_crlf, prose, replaced};
 use crate::core::text::link::{self, Link, LinkSyntax};
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
-const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
+/// The headings of a generated index.
+pub const SECTIONS: [&str; 5] = ["User", "Feedback", "Project", "Reference", "Other"];
 
 /// The memories that an index lists: those in the same folder.
 pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memory> {
@@ -35,15 +37,11 @@ pub(super) fn listed_memories(memories: &[Memory]) -> impl Iterator<Item = &Memo
 /// The index as tome generates it.
 pub fn generate_index(memories: &[Memory]) -> String {
     let words = |memory: &Memory| (label_of(memory), index_hook(memory));
-    generated_with(memories, section_of, words)
+    generated_with(memories, words)
 }
 
-/// The generated index; `section_of` and `words` give the section of each line, its title and hook.
-fn generated_with<'a>(
-    memories: &[Memory],
-    section_of: impl Fn(&Memory) -> &'a str,
-    words: impl Fn(&Memory) -> (String, String),
-) -> String {
+/// The generated index; `words` gives the title and the hook of each line.
+fn generated_with(memories: &[Memory], words: impl Fn(&Memory) -> (String, String)) -> String {
     let mut index = "# Memory\n".to_owned();
     for section in SECTIONS {
         let mut members = listed_memories(memories)
@@ -68,6 +66,12 @@ fn section_of(memory: &Memory) -> &'static str {
     known.map_or("Other", |at| SECTIONS[at])
 }
 
+/// The type of the memories below a heading of a generated index.
+fn type_of(section: &str) -> Option<String> {
+    let at = SECTIONS.iter().position(|known| *known == section)?;
+    TYPES.get(at).map(|(name, _)| (*name).to_owned())
+}
+
 /// The title as the text of a link.
 fn label_of(memory: &Memory) -> String {
     listing::label(&one_line(&memory.title))
@@ -84,7 +88,6 @@ pub(super) fn index_hook(memory: &Memory) -> String {
 /// A line of a generated index, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IndexLine {
-    section: &'static str,
     file: String,
     title: String,
     hook: String,
@@ -92,7 +95,7 @@ struct IndexLine {
 
 impl IndexLine {
     /// Parses the line; `None` if tome could not have written it.
-    fn parse(section: &'static str, line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let bullet = listing::bullets(line).pop()?;
         let (title, hook) = (bullet.title(line), bullet.hook(line));
         let file = bullet.target.clone();
@@ -100,7 +103,6 @@ impl IndexLine {
         let is_made = made(&link::address(&file)) || made(&file);
         let is_file = file.ends_with(".md") && !file.contains('/');
         (is_made && is_file && !hook.is_empty()).then(|| Self {
-            section,
             title: title.to_owned(),
             hook: hook.to_owned(),
             file,
@@ -127,13 +129,13 @@ fn listed(text: &str) -> Option<Vec<IndexLine>> {
     let mut lines = rest.lines().peekable();
     while let Some(blank) = lines.next() {
         let name = lines.next()?.strip_prefix("## ")?;
-        let section = sections.find(|section| **section == name)?;
+        sections.find(|section| **section == name)?;
         if !blank.is_empty() {
             return None;
         }
         let first = found.len();
         while let Some(line) = lines.next_if(|line| !line.is_empty()) {
-            found.push(IndexLine::parse(section, line)?);
+            found.push(IndexLine::parse(line)?);
         }
         let section = &found[first..];
         let is_sorted = section.windows(2).all(|pair| pair[0].file < pair[1].file);
@@ -144,37 +146,42 @@ fn listed(text: &str) -> Option<Vec<IndexLine>> {
     Some(found)
 }
 
-/// The memories that an index lists and that are links out of the store. Nothing of them is read, so
-/// their lines are all that is known.
-pub(super) fn linked_out(planned: &dyn FileView, text: &str) -> Vec<Memory> {
-    let bullets = listing::bullets(text);
-    let mut found: Vec<Memory> = Vec::new();
-    for bullet in bullets {
+/// The memories, and those that an index lists and that are links out of the store, in the order of
+/// an index. Of what cannot be read, the line is all that is known: its section, title and hook.
+pub(super) fn with_unread(planned: &dyn FileView, text: &str, memories: &[Memory]) -> Vec<Memory> {
+    let mut all = memories.to_vec();
+    let mut seen = HashSet::new();
+    for bullet in listing::bullets(text) {
         let file = bullet.target.trim_start_matches("./");
-        let is_known = found.iter().any(|memory| memory.path == file);
-        if !is_known && file.ends_with(".md") && leads_out(planned, file) {
-            found.push(Memory {
-                title: bullet.title(text).to_owned(),
-                summary: bullet.hook(text).to_owned(),
-                problem: Some("a link out of the store".to_owned()),
-                ..Memory::bare(file, 0)
-            });
+        let known = all.iter().position(|memory| memory.path == file);
+        let is_unread = match known {
+            Some(at) => all[at].problem.is_some(),
+            None => file.ends_with(".md") && leads_out(planned, file),
+        };
+        if !is_unread || !seen.insert(file.to_owned()) {
+            continue;
+        }
+        let above = prose(&text[..bullet.line.start]);
+        let section = above.filter_map(|(_, line)| heading(line.text)).last();
+        let memory = Memory {
+            title: bullet.title(text).to_owned(),
+            summary: bullet.hook(text).to_owned(),
+            category: section.and_then(|(_, title)| type_of(title)),
+            problem: Some("its line is all that is known".to_owned()),
+            ..Memory::bare(file, 0)
+        };
+        match known {
+            Some(at) => all[at] = memory,
+            None => all.push(memory),
         }
     }
-    found
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
 }
 
 /// Whether a file of the store is a link out of it.
 fn leads_out(planned: &dyn FileView, file: &str) -> bool {
     matches!(planned.root().resolve(file), Err(Error::Escapes { .. }))
-}
-
-/// The memories and these, in the order of an index.
-pub(super) fn joined(memories: &[Memory], others: Vec<Memory>) -> Vec<Memory> {
-    let mut all = memories.to_vec();
-    all.extend(others);
-    all.sort_by(|a, b| a.path.cmp(&b.path));
-    all
 }
 
 /// Whether the text has the form of a generated index.
@@ -217,13 +224,8 @@ pub(super) fn regenerated(
             kept(&line.hook, &index_hook(old), own.1),
         )
     };
-    // What cannot be read keeps its line.
-    let section_of = |memory: &Memory| match listed.get(memory.path.as_str()) {
-        Some(line) if memory.problem.is_some() => line.section,
-        _ => section_of(memory),
-    };
-    let after = joined(after, linked_out(planned, text));
-    let made = generated_with(&after, section_of, words);
+    let after = with_unread(planned, text, after);
+    let made = generated_with(&after, words);
     Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
 }
 
@@ -280,28 +282,24 @@ pub fn is_line_made(line: &str, memory: &Memory) -> bool {
     })
 }
 
-/// An index with the line of a memory as it was in the index of the store that it came from; one
-/// that was reworded here stays.
-pub fn with_former_line(text: &str, former: &str, memory: &Memory, place: &str) -> String {
+/// An index with the line of a memory as it is in the index of the store that it came from; one that
+/// was reworded here stays.
+pub fn with_former_line(text: &str, former: &str, memory: &Memory) -> String {
+    let is_its = |line: &&Bullet| listing::is_about(line, &memory.path, &memory.title);
     let lines = listing::bullets(former);
-    let mut lines = lines.iter();
-    let line = lines.find(|line| listing::is_about(line, &memory.path, &memory.title));
+    let line = lines.iter().find(is_its);
     let Some(line) = line.filter(|line| line.form == LinkSyntax::Inline) else {
         return text.to_owned();
     };
     let made = LineText::of(memory);
-    let now = ListItem {
-        target: place,
-        ..made.item(memory)
-    };
+    let now = made.item(memory);
     let hook = line.hook(former);
     let was = ListItem {
         title: line.title(former),
         hook: if hook.is_empty() { now.hook } else { hook },
         ..now.clone()
     };
-    let here = listing::bullets(text);
-    match here.iter().find(|line| line.target == place) {
+    match listing::bullets(text).iter().find(is_its) {
         Some(here) => listing::refresh_bullet(text, here, &now, &was),
         None => listing::with_bullet(text, &was),
     }
