@@ -41,6 +41,7 @@ mod kiro;
 mod location;
 mod openclaw;
 mod opencode;
+mod openhands;
 pub mod origin;
 mod pi;
 mod probe;
@@ -52,6 +53,7 @@ mod tool;
 pub mod touch;
 pub mod turn;
 mod vibe;
+mod zed;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -120,6 +122,10 @@ pub enum Agent {
     Grok,
     /// Amp.
     Amp,
+    /// OpenHands.
+    Openhands,
+    /// Zed's agent.
+    Zed,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -304,6 +310,8 @@ const FORMATS: &[Format] = &[
     vibe::FORMAT,
     grok::FORMAT,
     amp::FORMAT,
+    openhands::FORMAT,
+    zed::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -392,6 +400,8 @@ impl LogFile {
             (&mut head.branch, &original.branch),
             (&mut head.version, &original.version),
             (&mut head.parent, &original.parent),
+            (&mut head.fork_of, &original.fork_of),
+            (&mut head.model, &original.model),
         ] {
             if known.is_some() {
                 own.clone_from(known);
@@ -476,7 +486,7 @@ mod tests {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
         assert!(Agent::all().is_sorted(), "logs are listed in this order");
-        assert_eq!(Agent::all().count(), 24);
+        assert_eq!(Agent::all().count(), 26);
         assert_eq!(Agent::named("nobody"), None);
     }
 
