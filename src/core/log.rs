@@ -45,6 +45,7 @@ mod openhands;
 pub mod origin;
 mod pi;
 mod probe;
+mod protobuf;
 mod qwen;
 mod resume;
 mod session;
@@ -53,6 +54,7 @@ mod tool;
 pub mod touch;
 pub mod turn;
 mod vibe;
+mod warp;
 mod zed;
 
 use std::collections::HashMap;
@@ -126,6 +128,8 @@ pub enum Agent {
     Openhands,
     /// Zed's agent.
     Zed,
+    /// Warp's agent.
+    Warp,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -312,6 +316,7 @@ const FORMATS: &[Format] = &[
     amp::FORMAT,
     openhands::FORMAT,
     zed::FORMAT,
+    warp::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -371,7 +376,8 @@ impl LogFile {
     /// Whether the log is in a database, beside which reading may change files.
     pub fn is_in_database(&self) -> bool {
         let ending = self.path.extension();
-        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3" || ending == "vscdb")
+        let endings = ["db", "sqlite", "sqlite3", "vscdb"];
+        ending.is_some_and(|ending| endings.iter().any(|known| ending == *known))
     }
 
     /// Returns the agent's own command that continues this session, if it has one.
@@ -486,7 +492,7 @@ mod tests {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
         assert!(Agent::all().is_sorted(), "logs are listed in this order");
-        assert_eq!(Agent::all().count(), 26);
+        assert_eq!(Agent::all().count(), 27);
         assert_eq!(Agent::named("nobody"), None);
     }
 

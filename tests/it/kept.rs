@@ -31,6 +31,14 @@ fn database(home: &Home, path: &str, batch: &str) -> Connection {
     writer
 }
 
+/// A field of a protocol buffer.
+fn field(number: u8, value: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(value.len())
+        .ok()
+        .filter(|length| *length < 128);
+    [&[number << 3 | 2, length.expect("a short value")], value].concat()
+}
+
 /// Writes a session of each agent, in the project, with a question about a zebra; returns the databases.
 fn sessions(home: &Home) -> Vec<Connection> {
     let mut databases = Vec::new();
@@ -236,6 +244,27 @@ fn sessions(home: &Home) -> Vec<Connection> {
             INSERT INTO threads VALUES ('z1', 'Zed title', '2026-08-01T10:00:00+00:00', 'json', '{{"messages":[{{"User":{{"id":"k10","content":[{{"Text":"zed zebra"}}]}}}}]}}', NULL, '{repo}', '0');"#
         ),
     );
+    let query = field(
+        2,
+        &[
+            field(1, b"warp zebra"),
+            field(2, &field(1, &field(1, repo.as_bytes()))),
+        ]
+        .concat(),
+    );
+    let task: String = field(5, &query)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    database(
+        ".local/state/warp-terminal/warp.sqlite",
+        &format!(
+            "CREATE TABLE agent_conversations (conversation_id TEXT, conversation_data TEXT, last_modified_at TIMESTAMP);
+            CREATE TABLE agent_tasks (id INTEGER PRIMARY KEY, conversation_id TEXT, task BLOB);
+            INSERT INTO agent_conversations VALUES ('w1', '{{}}', '2026-08-01 10:00:00');
+            INSERT INTO agent_tasks VALUES (1, 'w1', x'{task}');"
+        ),
+    );
     let slug = format!("--{}--", repo.trim_start_matches('/').replace('/', "-"));
     file(
         &format!(".ai/sessions/{slug}/own1/messages.jsonl"),
@@ -338,6 +367,7 @@ fn the_copy_of_a_session_of_every_agent_tells_what_the_original_told() {
             fs::remove_file(entry.path().join(".aider.chat.history.md")).expect("deleted");
             fs::remove_dir_all(entry.path().join(".crush")).expect("deleted");
         } else if name == ".local" {
+            fs::remove_dir_all(entry.path().join("state")).expect("deleted");
             for agent in fs::read_dir(entry.path().join("share")).expect("a folder") {
                 let agent = agent.expect("a folder");
                 if agent.file_name() != "tome" {

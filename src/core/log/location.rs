@@ -67,6 +67,8 @@ pub struct LogLocations {
     pub openhands: Vec<PathBuf>,
     /// Zed's data directories, e.g. `~/.local/share/zed`.
     pub zed: Vec<PathBuf>,
+    /// Warp's state directories, e.g. `~/.local/state/warp-terminal`.
+    pub warp: Vec<PathBuf>,
     /// Homes of agents that write the logs of another one.
     pub forks: Vec<(Agent, PathBuf)>,
     /// Directories of the session layout, e.g. `~/.ai/sessions`.
@@ -118,6 +120,12 @@ impl LogLocations {
                 ".var/app/dev.zed.Zed/data/zed",
                 "AppData/Local/Zed",
                 "Library/Application Support/Zed",
+            ]),
+            warp: all(&[
+                ".local/state/warp-terminal",
+                ".local/state/warp-terminal-preview",
+                "Library/Application Support/dev.warp.Warp-Stable",
+                "Library/Group Containers/2BBY89MBSN.dev.warp/Library/Application Support/dev.warp.Warp-Stable",
             ]),
             forks: fork::homes(home),
             sessions: one(".ai/sessions"),

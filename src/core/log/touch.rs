@@ -98,6 +98,7 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
         | "insert_edit_into_file"
         | "replace_string_in_file"
         | "apply_diff"
+        | "apply_file_diffs"
         | "search_replace"
         | "memory_patch"
         | "memory_append"

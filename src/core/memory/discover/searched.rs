@@ -111,6 +111,7 @@ pub fn searched_places(
             below(&locations.openhands, &["conversations"]),
         ),
         row(Agent::Zed.name(), below(&locations.zed, &["threads"])),
+        row(Agent::Warp.name(), below(&locations.warp, &[""])),
         row("sessions", locations.sessions.clone()),
     ]);
     if settings.discover_home {
