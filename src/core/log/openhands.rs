@@ -57,11 +57,9 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 fn conversation(folder: &Path) -> Option<LogFile> {
     let state = folder.join("base_state.json");
     let mut log = location::found(Agent::Openhands, state, location::name(folder))?;
-    // The state may be older than the last event.
-    let events = fs::metadata(folder.join("events")).ok();
-    log.modified = log
-        .modified
-        .max(events.as_ref().and_then(location::modified));
+    // The state may be older than the last event, which is not written at once.
+    let last = files(&log).pop().and_then(|event| fs::metadata(event).ok());
+    log.modified = log.modified.max(last.as_ref().and_then(location::modified));
     Some(log)
 }
 
