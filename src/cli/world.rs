@@ -278,6 +278,9 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
     if let Some(home) = set("VIBE_HOME") {
         locations.vibe = vec![home];
     }
+    if let Some(home) = set("OPENHANDS_PERSISTENCE_DIR") {
+        locations.openhands = vec![home];
+    }
     if let Some(state) = set("OPENCLAW_STATE_DIR") {
         locations.openclaw = vec![state];
     }
@@ -287,6 +290,7 @@ fn locations(base: &BaseDirs, environment: &Environment) -> LogLocations {
         (&mut locations.goose, "goose"),
         (&mut locations.crush, "crush"),
         (&mut locations.kiro_data, "kiro-cli"),
+        (&mut locations.zed, "zed"),
     ];
     for (known, name) in of_system {
         let place = data.join(name);

@@ -116,29 +116,36 @@ impl Case {
 /// Compares what is told of each case in a folder of `tests/fixtures` with the snapshot beside it,
 /// where `~` is the home. Returns all that is told.
 pub(crate) fn check_cases(folder: &str, tell: impl Fn(Case) -> String) -> String {
+    let mut all = String::new();
+    for name in case_names(folder) {
+        let case = Case::named(&name);
+        let home = case.home.path().display().to_string();
+        let told = tell(case).replace(&home, "~");
+        all.push_str(&told);
+        let (place, name) = name.rsplit_once('/').expect("a folder");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(fixtures().join(place));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(name, told));
+    }
+    all
+}
+
+/// Returns the names of the cases in a folder of `tests/fixtures`.
+pub(crate) fn case_names(folder: &str) -> Vec<String> {
     let walk = walkdir::WalkDir::new(fixtures().join(folder)).sort_by_file_name();
     let files = walk
         .into_iter()
         .map(|entry| entry.expect("readable").into_path());
-    let mut all = String::new();
-    for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "txt")) {
-        let name = file
-            .strip_prefix(fixtures())
-            .expect("a fixture")
-            .with_extension("");
-        let case = Case::named(&name.to_string_lossy());
-        let home = case.home.path().display().to_string();
-        let told = tell(case).replace(&home, "~");
-        all.push_str(&told);
-        let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path(file.parent().expect("a folder"));
-        settings.set_prepend_module_to_snapshot(false);
-        settings.set_omit_expression(true);
-        let name = name.file_name().expect("a name").to_string_lossy();
-        settings.bind(|| insta::assert_snapshot!(&*name, told));
-    }
-    assert!(!all.is_empty(), "no cases in {folder}");
-    all
+    let cases = files.filter(|file| file.extension().is_some_and(|ending| ending == "txt"));
+    let names = cases.map(|file| {
+        let name = file.strip_prefix(fixtures()).expect("a fixture");
+        name.with_extension("").to_string_lossy().into_owned()
+    });
+    let names: Vec<String> = names.collect();
+    assert!(!names.is_empty(), "no cases in {folder}");
+    names
 }
 
 fn fixtures() -> PathBuf {

@@ -41,9 +41,11 @@ mod kiro;
 mod location;
 mod openclaw;
 mod opencode;
+mod openhands;
 pub mod origin;
 mod pi;
 mod probe;
+mod protobuf;
 mod qwen;
 mod resume;
 mod session;
@@ -52,6 +54,8 @@ mod tool;
 pub mod touch;
 pub mod turn;
 mod vibe;
+mod warp;
+mod zed;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -120,6 +124,12 @@ pub enum Agent {
     Grok,
     /// Amp.
     Amp,
+    /// OpenHands.
+    Openhands,
+    /// Zed's agent.
+    Zed,
+    /// Warp's agent.
+    Warp,
     /// `messages.jsonl` of the session layout.
     Session,
     /// `events.jsonl` of the events layout.
@@ -304,6 +314,9 @@ const FORMATS: &[Format] = &[
     vibe::FORMAT,
     grok::FORMAT,
     amp::FORMAT,
+    openhands::FORMAT,
+    zed::FORMAT,
+    warp::FORMAT,
     session::FORMAT,
     events::FORMAT,
 ];
@@ -363,7 +376,8 @@ impl LogFile {
     /// Whether the log is in a database, beside which reading may change files.
     pub fn is_in_database(&self) -> bool {
         let ending = self.path.extension();
-        ending.is_some_and(|ending| ending == "db" || ending == "sqlite3" || ending == "vscdb")
+        let endings = ["db", "sqlite", "sqlite3", "vscdb"];
+        ending.is_some_and(|ending| endings.iter().any(|known| ending == *known))
     }
 
     /// Returns the agent's own command that continues this session, if it has one.
@@ -392,6 +406,8 @@ impl LogFile {
             (&mut head.branch, &original.branch),
             (&mut head.version, &original.version),
             (&mut head.parent, &original.parent),
+            (&mut head.fork_of, &original.fork_of),
+            (&mut head.model, &original.model),
         ] {
             if known.is_some() {
                 own.clone_from(known);
@@ -476,7 +492,7 @@ mod tests {
             assert_eq!(Agent::named(agent.name()), Some(agent));
         }
         assert!(Agent::all().is_sorted(), "logs are listed in this order");
-        assert_eq!(Agent::all().count(), 24);
+        assert_eq!(Agent::all().count(), 27);
         assert_eq!(Agent::named("nobody"), None);
     }
 

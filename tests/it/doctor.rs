@@ -33,7 +33,7 @@ fn all_is_well_in_an_empty_home_and_nothing_is_written() {
     has(&out, ["no logs of claude-code, codex"]);
     let (code, report) = report(&home);
     assert_eq!((code, problems(&report)), (0, Vec::new()));
-    assert_eq!(report["agents"].as_array().map(Vec::len), Some(24));
+    assert_eq!(report["agents"].as_array().map(Vec::len), Some(27));
     assert_eq!(report["folders"]["data"]["state"], "missing");
     assert_eq!(report["cache"]["state"], "empty");
     assert_eq!(tree(&home.path()), before);

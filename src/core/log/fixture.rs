@@ -67,15 +67,20 @@ pub(super) fn describe_messages(messages: &[Message]) -> Vec<String> {
         .collect()
 }
 
-/// Returns all that is known of the logs of a home. Its store is `store`, and its project `repo`.
-pub(super) fn describe_logs(home: &Home) -> String {
-    let files = home.files();
+/// Returns where logs of a case are. The store of its home is `store`, and the project `repo`.
+pub(super) fn case_locations(home: &Home) -> LogLocations {
     let root = home.path();
-    let locations = LogLocations {
+    LogLocations {
         stores: vec![root.join("store")],
         projects: vec![root.join("repo")],
         ..LogLocations::of_home(&root)
-    };
+    }
+}
+
+/// Returns all that is known of the logs of a case.
+pub(super) fn describe_logs(home: &Home) -> String {
+    let files = home.files();
+    let locations = case_locations(home);
     let logs = locate(&locations);
     let mut told = String::new();
     for log in &logs {

@@ -11,6 +11,8 @@ mod text;
 use std::rc::Rc;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use memchr::memchr;
 
 use scan::{end_of_value, fields, skip_space};
@@ -279,14 +281,17 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the time in milliseconds since 1970 UTC, from an ISO 8601 string with an
-    /// offset or a number of seconds or milliseconds.
+    /// Returns the time in milliseconds since 1970 UTC, from an ISO 8601 string, which is read as UTC
+    /// without an offset, or a number of seconds or milliseconds.
     pub fn time(self) -> Option<i64> {
         /// Smaller numbers are seconds: they reach this in 5138, milliseconds did in 1973.
         const SECONDS: i64 = 100_000_000_000;
         if let Some(word) = self.word() {
-            let moment: Timestamp = word.parse().ok()?;
-            return Some(moment.as_millisecond());
+            let moment = word.parse::<Timestamp>().or_else(|_| {
+                let local: DateTime = word.parse()?;
+                Ok::<_, jiff::Error>(local.to_zoned(TimeZone::UTC)?.timestamp())
+            });
+            return Some(moment.ok()?.as_millisecond());
         }
         let number = self.int()?;
         Some(if number.abs() < SECONDS {

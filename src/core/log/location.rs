@@ -63,6 +63,12 @@ pub struct LogLocations {
     pub grok: Vec<PathBuf>,
     /// Amp's data directories, e.g. `~/.local/share/amp`.
     pub amp: Vec<PathBuf>,
+    /// OpenHands' directories, e.g. `~/.openhands`.
+    pub openhands: Vec<PathBuf>,
+    /// Zed's data directories, e.g. `~/.local/share/zed`.
+    pub zed: Vec<PathBuf>,
+    /// Warp's state directories, e.g. `~/.local/state/warp-terminal`.
+    pub warp: Vec<PathBuf>,
     /// Homes of agents that write the logs of another one.
     pub forks: Vec<(Agent, PathBuf)>,
     /// Directories of the session layout, e.g. `~/.ai/sessions`.
@@ -108,6 +114,19 @@ impl LogLocations {
             vibe: one(".vibe"),
             grok: one(".grok"),
             amp: one(".local/share/amp"),
+            openhands: one(".openhands"),
+            zed: all(&[
+                ".local/share/zed",
+                ".var/app/dev.zed.Zed/data/zed",
+                "AppData/Local/Zed",
+                "Library/Application Support/Zed",
+            ]),
+            warp: all(&[
+                ".local/state/warp-terminal",
+                ".local/state/warp-terminal-preview",
+                "Library/Application Support/dev.warp.Warp-Stable",
+                "Library/Group Containers/2BBY89MBSN.dev.warp/Library/Application Support/dev.warp.Warp-Stable",
+            ]),
             forks: fork::homes(home),
             sessions: one(".ai/sessions"),
             ..Self::default()
@@ -183,6 +202,7 @@ impl LogLocations {
             below(&self.vibe, &["logs/session"]),
             below(&self.grok, &["sessions"]),
             below(&self.amp, &["threads"]),
+            below(&self.openhands, &["conversations"]),
             self.sessions.clone(),
         ]
         .concat()

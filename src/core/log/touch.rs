@@ -66,7 +66,11 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
     let name = plain_name(tool);
     match name.as_str() {
         name if is_shell(name) => return shell_touches(input),
-        "memory" | "str_replace_editor" | "str_replace_based_edit_tool" | "text_editor" => {
+        "memory"
+        | "str_replace_editor"
+        | "str_replace_based_edit_tool"
+        | "text_editor"
+        | "file_editor" => {
             return text_editor(input);
         }
         _ => {}
@@ -94,13 +98,16 @@ pub fn file_touches(tool: &str, input: &str) -> Vec<FileTouch> {
         | "insert_edit_into_file"
         | "replace_string_in_file"
         | "apply_diff"
+        | "apply_file_diffs"
         | "search_replace"
         | "memory_patch"
         | "memory_append"
         | "memory_update"
         | "insert"
         | "update_file" => FileUse::Write,
-        "memory_delete" | "delete" | "delete_file" | "remove_file" => FileUse::Delete,
+        "memory_delete" | "delete" | "delete_file" | "delete_path" | "remove_file" => {
+            FileUse::Delete
+        }
         _ => return Vec::new(),
     };
     let path = argument(
@@ -357,6 +364,7 @@ tome_memory_patch => path: a.md => Write a.md
 memory_delete => path: a.md => Delete a.md
 memory => command: create\npath: /memories/a.md => Write a.md
 memory => command: view\npath: /memories/a.md => Read a.md
+file_editor => command: str_replace\npath: /m/a.md\nold_str: x => Write /m/a.md
 apply_patch => input: *** Begin Patch\n*** Update File: a.md\n@@\n-x\n+y\n*** Delete File: b.md\n*** End Patch => Write a.md, Delete b.md
 shell => command:\n- apply_patch\n- *** Begin Patch\n*** Update File: a.md\n*** Move to: b.md\n*** End Patch => Delete a.md, Write b.md
 Bash => command: echo hi >> /m/a.md => Write /m/a.md

@@ -8,6 +8,7 @@
 //! The work is linear in the length of the text. Two automata pass over it once and find where a
 //! row may apply; the row then examines a bounded number of bytes, and more only of what it masks.
 
+mod bare;
 mod context;
 mod names;
 mod scan;
@@ -191,10 +192,13 @@ fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
             Some(row) => INFIXES[row].find(&mut scan, hit.start(), hit.end()),
         }
     }
-    let started = scan.finish();
-    let mut scan = Scan::new(text);
-    tokens::find_bare(&mut scan);
-    merged(merged(named, started), scan.finish())
+    let mut found = merged(named, scan.finish());
+    for key in bare::KEYS {
+        let mut scan = Scan::new(text);
+        key.find(&mut scan);
+        found = merged(found, scan.finish());
+    }
+    found
 }
 
 /// Merges both lists in order; a secret that overlaps an earlier one is merged into it.

@@ -13,6 +13,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::super::json::{self, JsonItem, Object, Raw};
+use super::super::protobuf::{self, Value};
 use super::super::sink::{Sink, ToolUse};
 use super::super::{Agent, LogFile, Origin, Role, TitleSource, content, database, location};
 use crate::core::Result;
@@ -139,11 +140,10 @@ impl Root {
     /// Parses a protocol buffer as far as it is one.
     fn parse(bytes: &[u8]) -> Self {
         let mut root = Self::default();
-        let mut rest = bytes;
-        while let Some((field, value)) = next_field(&mut rest) {
+        for (field, value) in protobuf::fields(bytes) {
             match (field, value) {
-                (MESSAGE, Some(hash)) if hash.len() == 32 => root.messages.push(hex(hash)),
-                (FOLDER, Some(folder)) => {
+                (MESSAGE, Value::Bytes(hash)) if hash.len() == 32 => root.messages.push(hex(hash)),
+                (FOLDER, Value::Bytes(folder)) => {
                     let text = String::from_utf8_lossy(folder).into_owned();
                     let path = location::path_of_uri(&text);
                     root.folder = path.or_else(|| Path::new(&text).is_absolute().then_some(text));
@@ -153,37 +153,6 @@ impl Root {
         }
         root
     }
-}
-
-/// Splits a field off a protocol buffer: its number, and its bytes if it has a length.
-fn next_field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Option<&'a [u8]>)> {
-    let key = varint(rest)?;
-    let length = match key & 7 {
-        0 => {
-            varint(rest)?;
-            return Some((key >> 3, None));
-        }
-        1 => 8,
-        2 => usize::try_from(varint(rest)?).ok()?,
-        5 => 4,
-        _ => return None,
-    };
-    let (value, after) = rest.split_at_checked(length)?;
-    *rest = after;
-    Some((key >> 3, (key & 7 == 2).then_some(value)))
-}
-
-fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, after) = rest.split_first()?;
-        *rest = after;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -106,6 +106,12 @@ pub fn searched_places(
         ),
         row(Agent::Grok.name(), below(&locations.grok, &["sessions"])),
         row(Agent::Amp.name(), below(&locations.amp, &["threads"])),
+        row(
+            Agent::Openhands.name(),
+            below(&locations.openhands, &["conversations"]),
+        ),
+        row(Agent::Zed.name(), below(&locations.zed, &["threads"])),
+        row(Agent::Warp.name(), below(&locations.warp, &[""])),
         row("sessions", locations.sessions.clone()),
     ]);
     if settings.discover_home {

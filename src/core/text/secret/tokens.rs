@@ -137,77 +137,6 @@ impl Token {
     }
 }
 
-/// The letters of a token of Azure DevOps from before 2024: 32 random bytes in base32.
-const BARE: usize = 52;
-
-/// Words before such letters that say that they are a hash or an encoded text.
-const NO_TOKENS: [&str; 8] = [
-    "sha",
-    "hash",
-    "digest",
-    "sum",
-    "base32",
-    "b32",
-    "cid",
-    "integrity",
-];
-
-/// Finds tokens of Azure DevOps that have neither a start nor a name.
-pub(super) fn find_bare(scan: &mut Scan<'_>) {
-    let is_letter = |byte: u8| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte);
-    // So many letters in a row have one at a multiple of their number.
-    let mut at = BARE - 1;
-    while let Some(byte) = scan.byte(at) {
-        if !is_letter(byte) {
-            at += BARE;
-            continue;
-        }
-        let mut start = scan.run_back(at, BARE, is_letter);
-        let end = scan.run(at, BARE + 1, is_letter);
-        // An escaped line break ends in a letter.
-        let is_escaped = end - start == BARE + 1 && start > 0 && scan.starts_word(start + 1);
-        start += usize::from(is_escaped);
-        if end - start == BARE && is_bare(scan, start, end) {
-            scan.accept("Azure DevOps token", start..end);
-        }
-        at = end + BARE;
-    }
-}
-
-/// Whether the letters between these places can only be a token: nothing joins them to a path, a host
-/// or a longer word, the bits behind their last byte are zero, and they are neither text nor, by the
-/// words before them, a hash.
-fn is_bare(scan: &Scan<'_>, start: usize, end: usize) -> bool {
-    let joins = |byte: Option<u8>, signs: &[u8]| {
-        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || signs.contains(&byte))
-    };
-    let before = scan.byte_before(start);
-    let is_start = scan.starts_word(start) && !before.is_some_and(|byte| b"_-/+%.".contains(&byte));
-    let is_host = scan.byte(end) == Some(b'.') && joins(scan.byte(end + 1), b"");
-    let value = scan.slice(start..end);
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let line = scan.run_back(start, 24, |byte| byte != b'\n');
-    let said = scan.slice(line..start).to_lowercase();
-    is_start
-        && !joins(scan.byte(end), b"_-/+=%")
-        && !is_host
-        && value.ends_with(['a', 'q'])
-        && (3..=24).contains(&digits)
-        && is_random(value)
-        && !is_text_in_base32(value)
-        && !NO_TOKENS.iter().any(|word| said.contains(word))
-}
-
-/// Whether only ASCII was encoded: the first bit of every byte is zero.
-fn is_text_in_base32(value: &str) -> bool {
-    let letters = value.bytes().map(|byte| match byte {
-        b'a'..=b'z' => byte - b'a',
-        digit => digit - b'2' + 26,
-    });
-    let bits = letters.flat_map(|five| (0..5).rev().map(move |bit| five >> bit & 1));
-    bits.step_by(8).all(|bit| bit == 0)
-}
-
 /// Returns the text without the punctuation that ends a sentence or a path.
 fn trimmed(text: &str) -> &str {
     text.trim_end_matches(['.', '-', '/', '@'])
@@ -307,6 +236,17 @@ pub(super) const INFIXES: &[Infix] = &[
             "BBACAAAAAAAAAAAAASAZDO4xYz",
         ),
         innocent: "JQQJ99 is in the middle of one",
+    },
+    Infix {
+        name: "Azure storage key",
+        middle: "+ASt",
+        before: (Base64, 76, 76),
+        after: (Base64, 6, 8),
+        example: (
+            "eUK98iEG8IR3YvDzy012TccHIFEVmg+J8sbayuNEuzESRf1vhN+a18Wz0HasDo9TpzVsiJE/IPb3",
+            "0k0Kg==",
+        ),
+        innocent: "+ASt is near the end of one",
     },
     Infix {
         name: "Mailchimp key",

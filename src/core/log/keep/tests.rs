@@ -1,0 +1,206 @@
+//! Tests of kept logs, of one form after another and of every form that has a fixture.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use rusqlite::Connection;
+
+use super::*;
+use crate::core::fixture::{Case, Home, case_names};
+use crate::core::log::{LogStart, Resume, fixture, locate};
+
+fn log(path: PathBuf) -> LogFile {
+    LogFile {
+        agent: Agent::Session,
+        size: fs::metadata(&path).map_or(0, |meta| meta.len()),
+        path,
+        id: "one/../two".to_owned(),
+        parent: None,
+        title: None,
+        modified: Some(5),
+        start: LogStart::default(),
+        changed: None,
+        original: None,
+    }
+}
+
+#[test]
+fn a_kept_log_stands_in_for_its_original_once_that_is_gone() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let original = temp.path().join("messages.jsonl");
+    fs::write(&original, "{\"role\":\"user\",\"content\":\"keep this\"}\n").expect("a file");
+    let found = [log(original.clone())];
+    let dir = temp.path().join("kept");
+    let copy = keep(&dir, &found[0]).expect("kept");
+    assert!(copy.starts_with(&dir));
+    assert_eq!(kept(&dir, &found), []);
+    fs::remove_file(&original).expect("swept");
+    let stand_ins = kept(&dir, &[]);
+    assert_eq!(stand_ins.len(), 1);
+    let transcript = read(&stand_ins[0]).expect("reads");
+    assert_eq!(transcript.messages[0].text, "keep this");
+    assert_eq!(stand_ins[0].id, "one/../two");
+}
+
+#[test]
+fn a_log_of_any_ending_is_kept() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    for name in ["messages.json", "messages.kept", "messages"] {
+        let original = temp.path().join(name);
+        let text = "{\"role\":\"user\",\"content\":\"keep this\"}\n";
+        fs::write(&original, text).expect("a file");
+        let dir = temp.path().join("kept").join(name);
+        let copy = keep(&dir, &log(original)).expect("kept");
+        assert_eq!(fs::read_to_string(copy).expect("reads"), text);
+        assert_eq!(kept(&dir, &[]).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_copy_without_the_messages_is_none_and_a_fuller_earlier_one_stays() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let original = temp.path().join("messages.jsonl");
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let both = line("keep this") + &line("and this");
+    fs::write(&original, &both).expect("a file");
+    let dir = temp.path().join("kept");
+    let copy = keep(&dir, &log(original.clone())).expect("kept");
+    fs::write(&original, "{\"other\":1}\n").expect("writes");
+    let error = keep(&dir, &log(original.clone()))
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("nothing was kept"), "{error}");
+    let left = fs::read_dir(dir.join("session")).expect("a folder").count();
+    assert_eq!(left, 1, "the copy alone");
+    // What was taken out of the log is in the earlier copy, which stays beside the new one.
+    fs::write(&original, line("keep this")).expect("writes");
+    let other = keep(&dir, &log(original.clone())).expect("kept");
+    assert_ne!(other, copy);
+    assert_eq!(fs::read_to_string(&copy).expect("reads"), both);
+    assert_eq!(kept(&dir, &[]).len(), 2);
+    // A log that grew replaces its copy.
+    fs::write(&original, both.clone() + &line("more")).expect("writes");
+    let newest = keep(&dir, &log(original)).expect("kept");
+    assert!(newest.exists() && other.exists() && !copy.exists());
+    assert_eq!(kept(&dir, &[]).len(), 2);
+    assert_eq!(strays(&dir), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_database_is_kept_with_what_only_its_log_has() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let path = temp.path().join("state.db");
+    let writer = rusqlite::Connection::open(&path).expect("opens");
+    let schema = "PRAGMA journal_mode=WAL;
+        CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, started_at REAL, cwd TEXT, git_branch TEXT, model TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL, reasoning TEXT, reasoning_content TEXT);
+        INSERT INTO sessions VALUES ('s', NULL, 't', 1.0, '/repo', 'main', 'm');
+        INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'keep this', 1.0);";
+    writer.execute_batch(schema).expect("writes");
+    let found = LogFile {
+        agent: Agent::Hermes,
+        id: "s".to_owned(),
+        size: 0,
+        ..log(path)
+    };
+    assert_eq!(read(&found).expect("reads").messages.len(), 1);
+    let dir = temp.path().join("kept");
+    keep(&dir, &found).expect("kept");
+    drop(writer);
+    let copy = kept(&dir, &[]).remove(0);
+    assert_eq!(read(&copy).expect("reads").messages[0].text, "keep this");
+}
+
+#[test]
+fn a_session_in_a_database_is_refused() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let error = keep(temp.path(), &log(temp.path().join("absent.db"))).expect_err("refused");
+    assert!(error.to_string().contains("no file of its own"), "{error}");
+}
+
+/// What the agents have open while their sessions are kept.
+struct Writers {
+    databases: Vec<Connection>,
+    files: Vec<File>,
+}
+
+/// Opens every log of a home as its agent has it open: all of a database is in its write-ahead log, and
+/// rows and the last line of a file are half written.
+fn open_writers(home: &Home) -> Writers {
+    let mut writers = Writers {
+        databases: Vec::new(),
+        files: Vec::new(),
+    };
+    for path in home.files() {
+        if is_database(&path) {
+            let writer = Connection::open(&path).expect("a database");
+            let open = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; VACUUM;
+                BEGIN IMMEDIATE; CREATE TABLE half_written (id TEXT);";
+            writer.execute_batch(open).expect("written");
+            writers.databases.push(writer);
+        } else if fs::read(&path).is_ok_and(|bytes| bytes.ends_with(b"}\n")) {
+            let mut file = File::options().append(true).open(&path).expect("a file");
+            file.write_all(b"{\"type\":\"half wri").expect("written");
+            writers.files.push(file);
+        }
+    }
+    writers
+}
+
+/// What the logs tell, by agent, id and place.
+fn told(logs: &[LogFile]) -> BTreeMap<String, (Transcript, Option<Resume>)> {
+    let told = logs.iter().filter_map(|log| {
+        let transcript = read(log).ok()?;
+        let resume = log.resume(&transcript.head);
+        let path = log.original.as_ref().map_or(&log.path, |log| &log.path);
+        let name = format!("{} {} in {}", log.agent.name(), log.id, path.display());
+        (!transcript.messages.is_empty()).then_some((name, (transcript, resume)))
+    });
+    told.collect()
+}
+
+#[test]
+fn every_form_of_log_is_kept_while_its_writer_has_it_open() {
+    let mut agents = HashSet::new();
+    let mut wrong = Vec::new();
+    for case in case_names("logs") {
+        let home = Case::named(&case).home;
+        let writers = open_writers(&home);
+        let found = locate(&fixture::case_locations(&home));
+        let before = told(&found);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for log in &found {
+            match keep(dir.path(), log) {
+                Ok(_) => drop(agents.insert(log.agent)),
+                // What tells nothing is not kept.
+                Err(error) => assert!(
+                    told(std::slice::from_ref(log)).is_empty(),
+                    "{case}: {error}"
+                ),
+            }
+        }
+        // The agents go on, and then everything of theirs is deleted.
+        for writer in &writers.databases {
+            writer.execute_batch("COMMIT").expect("committed");
+        }
+        for file in &writers.files {
+            file.set_len(0).expect("cut");
+        }
+        drop((writers, home));
+        let after = told(&kept(dir.path(), &[]));
+        for (name, before) in &before {
+            let after = after.get(name);
+            if after != Some(before) {
+                wrong.push(format!("{case}: {name}\n{before:?}\n{after:?}"));
+            }
+        }
+        assert_eq!(before.len(), after.len(), "{case}");
+        assert_eq!(strays(dir.path()), Vec::<PathBuf>::new(), "{case}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing: Vec<&str> = Agent::all()
+        .filter(|agent| !agents.contains(agent))
+        .map(Agent::name)
+        .collect();
+    assert_eq!(missing, [] as [&str; 0]);
+}
