@@ -141,17 +141,26 @@ pub(super) fn read(input: &[u8], agent: Agent, named: Option<&str>) -> Option<Pa
 /// Masks the values of fields that hold secrets by their names, at any depth.
 pub(super) fn mask_by_key(fields: &mut Map<String, Value>) {
     for (key, value) in fields {
-        match value {
-            Value::Object(fields) => mask_by_key(fields),
-            Value::Array(items) => {
-                let inner = items.iter_mut().filter_map(Value::as_object_mut);
-                inner.for_each(mask_by_key);
+        mask_secrets(value, is_secret_key(key));
+    }
+}
+
+/// Masks the secrets in a value: all texts and numbers of a field that holds secrets.
+fn mask_secrets(value: &mut Value, is_secret: bool) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                mask_secrets(value, is_secret || is_secret_key(key));
             }
-            Value::String(text) if !text.is_empty() && is_secret_key(key) => {
-                MASKED.clone_into(text);
-            }
-            _ => {}
         }
+        Value::Array(items) => {
+            for item in items {
+                mask_secrets(item, is_secret);
+            }
+        }
+        Value::String(text) if text.is_empty() => {}
+        Value::String(_) | Value::Number(_) if is_secret => *value = MASKED.into(),
+        _ => {}
     }
 }
 

@@ -4,7 +4,6 @@ use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::{Call, required};
 use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
-use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::coder::{self, SimilarLesson};
 use crate::core::memory::layout::{Fields, Layout};
 use crate::core::search::query::Query;
@@ -114,19 +113,12 @@ fn store(call: &Call<'_>) -> ToolResult {
         Some("merge") => {
             let (holder, lesson) = call.find(call.text("into")?)?;
             store = holder;
-            match lesson.part {
-                CitedPart::Entry(_) => ChangeRequest::Extend {
-                    lesson,
-                    content: content.to_owned(),
-                    fields: Fields {
-                        description: None,
-                        ..fields
-                    },
-                },
-                _ => ChangeRequest::Append {
-                    path: lesson.path,
-                    entry: content.to_owned(),
-                    fields,
+            ChangeRequest::Extend {
+                lesson,
+                content: content.to_owned(),
+                fields: Fields {
+                    description: None,
+                    ..fields
                 },
             }
         }

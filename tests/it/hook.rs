@@ -276,7 +276,8 @@ fn no_field_of_an_event_keeps_a_secret() {
 fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
     let home = Home::new();
     let input = json!({
-        "url": "https://a.example", "api_key": "short", "headers": { "Authorization": "letmein" },
+        "url": "https://a.example", "api_key": ["short"], "headers": { "Authorization": { "v": "letmein" } },
+        "db_password": 4711, "token": "shhh", "max_tokens": 8000, "pageToken": "next",
     });
     let more = json!({
         "tool_name": "fetch", "tool_input": input,
@@ -295,8 +296,8 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
     assert_eq!(kept.len(), 2);
     for event in &kept {
         let text = event["text"].as_str().expect("text");
-        has(text, ["https://a.example"]);
-        lacks(text, ["short", "letmein"]);
+        has(text, ["https://a.example", "8000", "next"]);
+        lacks(text, ["short", "letmein", "4711", "shhh"]);
     }
     ends(kept[0]["text"].as_str().expect("text"), "\nred zebra");
     assert_eq!(kept[1]["session_id"], "abc-1");

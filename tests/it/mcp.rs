@@ -644,7 +644,7 @@ fn a_lesson_is_merged_updated_or_generalized_and_nothing_is_lost() {
     let into = "episodic/net/storm.md#retry-storm";
     client.ok(
         "coder_memory_store",
-        lesson(json!({ "decision": "merge", "into": into })),
+        lesson(json!({ "decision": "merge", "into": "episodic/net/storm.md" })),
     );
     assert_eq!(
         home.read("lessons/episodic/net/storm.md"),

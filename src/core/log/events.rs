@@ -29,7 +29,7 @@ fn record(event: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let Some(kind) = event.word("event_type") else {
         return Recognized::Unknown;
     };
-    let id = event.text("event_id");
+    let id = event.text("event_id").filter(|id| !id.is_empty());
     // Repeated events are ignored.
     if id.as_ref().is_some_and(|id| sink.is_repeated(id)) {
         return Recognized::Known;

@@ -66,6 +66,7 @@ pub struct InvalidEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapturedEvent {
     /// A ULID; an event with a known id is not added again.
+    #[serde(default)]
     pub event_id: String,
     /// The agent's session.
     #[serde(default)]
@@ -184,7 +185,11 @@ pub fn events_between(store: &Store, span: TimeSpan) -> Result<(Vec<CapturedEven
         let event = serde_json::from_str::<CapturedEvent>(line).ok();
         let wanted = event.filter(|event| (span.from..=span.to).contains(&event.timestamp));
         // Repeated events are skipped.
-        found.extend(wanted.filter(|event| seen.insert(event.event_id.clone())));
+        found.extend(
+            wanted.filter(|CapturedEvent { event_id: id, .. }| {
+                id.is_empty() || seen.insert(id.clone())
+            }),
+        );
     })?;
     found.sort_by_key(|event| event.timestamp);
     let has_more = found.len() > span.limit;
@@ -324,12 +329,15 @@ mod tests {
             line("before", 1),
             line("after", 6),
             line("middle", 4),
+            // Events without an id do not repeat each other.
+            line("", 5),
+            "{\"timestamp\":5,\"event_type\":\"t\"}\n".to_owned(),
         ];
         fs::write(home.path().join(EVENTS), text.concat()).expect("written");
         let store = Store::open("e", home.path(), None).expect("a store");
         assert_eq!(Events.context(&store).expect("nothing unasked"), "");
         let view = Events.view(&store, View::Files).expect("lists");
-        assert!(view.starts_with("events.jsonl  7 events  ("), "{view}");
+        assert!(view.starts_with("events.jsonl  9 events  ("), "{view}");
         let ids = |limit: usize| {
             let span = TimeSpan {
                 from: 2,
@@ -340,8 +348,8 @@ mod tests {
             let ids: Vec<String> = found.into_iter().map(|event| event.event_id).collect();
             (ids.join(" "), has_more)
         };
-        assert_eq!(ids(4), ("first middle late".to_owned(), false));
-        assert_eq!(ids(3), ("first middle late".to_owned(), false));
+        assert_eq!(ids(5), ("first middle late  ".to_owned(), false));
+        assert_eq!(ids(3), ("first middle late".to_owned(), true));
         assert_eq!(ids(2), ("first middle".to_owned(), true));
     }
 

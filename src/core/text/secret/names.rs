@@ -21,25 +21,28 @@ pub(super) struct Name {
 
 /// Whether the value of a field with this name is a secret, whatever it looks like.
 pub fn is_secret_key(name: &str) -> bool {
-    const KEYS: [&str; 14] = [
-        "accesstoken",
+    const ENDINGS: [&str; 11] = [
+        "accesskey",
         "apikey",
-        "apitoken",
         "authorization",
-        "authtoken",
-        "clientsecret",
         "cookie",
+        "credential",
+        "credentials",
         "passwd",
         "password",
         "privatekey",
-        "proxyauthorization",
-        "refreshtoken",
+        "secret",
         "secretkey",
-        "xapikey",
+    ];
+    // What leads to the next page of an answer is no secret.
+    const TOKENS: [&str; 9] = [
+        "access", "api", "auth", "bearer", "csrf", "id", "refresh", "secret", "session",
     ];
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
     let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-    KEYS.contains(&plain.as_str())
+    let token = plain.strip_suffix("token");
+    ENDINGS.iter().any(|ending| plain.ends_with(ending))
+        || token.is_some_and(|kind| kind.is_empty() || TOKENS.iter().any(|one| kind.ends_with(one)))
 }
 
 /// Where a word must be in a name.
