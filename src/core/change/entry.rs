@@ -546,6 +546,18 @@ mod tests {
         let settings = "memory:\n  memory_char_limit: 3000 # more\n";
         fs::write(temp.path().join(".hermes/config.yaml"), settings).expect("writes");
         plan(&store, &append("y".repeat(60)), &context()).expect("fits");
+        // What is named by its first words keeps its title there.
+        let instructions = Layout::Instructions;
+        let file = ("CLAUDE.md", "# P\r\n\r\n## Fridays\r\n\r\nnever\r\n");
+        let from = self::store(&temp.path().join("p"), instructions, &[file]);
+        let transfer = Transfer {
+            source: &from,
+            path: "CLAUDE.md#fridays",
+            place: "MEMORY.md".to_owned(),
+        };
+        let change = plan_moves(&[transfer], &store, BrokenLinks::Follow, &context());
+        let moved = after(&change.expect("planned"), "MEMORY.md");
+        assert_eq!(moved, format!("{text}\n§\nFridays\nnever"));
         // The first entry has no mark after it yet.
         fs::write(home.join("MEMORY.md"), "first\n").expect("writes");
         let change = plan(&store, &append("second".to_owned()), &context()).expect("fits");

@@ -90,10 +90,12 @@ pub fn in_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// `added` with the line endings of `text`: CRLF if `text` has no other.
+/// `added` with the line endings of `text`, if that has only one kind.
 pub fn fitted<'a>(text: &str, added: &'a str) -> Cow<'a, str> {
     if added.contains('\n') && is_crlf(text) {
         Cow::Owned(in_crlf(added))
+    } else if added.contains('\r') && text.contains('\n') && !text.contains('\r') {
+        Cow::Owned(added.replace("\r\n", "\n"))
     } else {
         Cow::Borrowed(added)
     }
@@ -117,14 +119,19 @@ pub fn prose(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
     let mut hidden_by: Option<&str> = None;
     lines(text, 0).enumerate().filter_map(move |(at, line)| {
         let bare = line.text.trim_start();
-        let opened = ["```", "~~~", COMMENT]
-            .into_iter()
-            .find(|mark| bare.starts_with(mark));
+        let opened = match bare.starts_with(COMMENT) {
+            true => Some(COMMENT),
+            false => fence(bare),
+        };
         match hidden_by {
             Some(mark) => {
                 let is_end = match mark {
                     COMMENT => bare.contains("-->"),
-                    fence => bare.starts_with(fence),
+                    // A closing fence is at least as long, and nothing stands behind it.
+                    fence => {
+                        bare.starts_with(fence)
+                            && bare.trim_end().trim_matches(['`', '~']).is_empty()
+                    }
                 };
                 hidden_by = Some(mark).filter(|_| !is_end);
                 None
@@ -136,6 +143,15 @@ pub fn prose(text: &str) -> impl Iterator<Item = (usize, Line<'_>)> {
             }
         }
     })
+}
+
+/// The signs with which a line opens a fenced block. Behind backticks there is none: a line that has
+/// more of them has code within it.
+fn fence(line: &str) -> Option<&str> {
+    let sign = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = line.trim_start_matches(sign);
+    let signs = &line[..line.len() - rest.len()];
+    (signs.len() >= 3 && !(sign == '`' && rest.contains(sign))).then_some(signs)
 }
 
 /// The lines of `text` from byte `from` on.

@@ -307,7 +307,11 @@ impl Rules for Entries {
         let content = input.content.trim_end_matches(['\r', '\n']);
         let is_of_hermes = limit(planned.root(), input.file).is_some();
         if !by_mark(old).is_empty() || (is_of_hermes && !old.trim().is_empty()) {
-            return Ok(format!("{old}{end}§{nl}{}", fitted(old, content)));
+            // An entry here is named by its first words.
+            let name = input.fields.name.as_deref().map(one_line);
+            let name = name.filter(|name| !one_line(content).starts_with(name.as_str()));
+            let title = name.map_or(String::new(), |name| format!("{name}{nl}"));
+            return Ok(format!("{old}{end}§{nl}{title}{}", fitted(old, content)));
         }
         let entry = match &input.fields.name {
             Some(name) => format!("## {}{nl}{nl}{}{nl}", one_line(name), fitted(old, content)),

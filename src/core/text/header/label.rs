@@ -9,19 +9,21 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::section::with_slugs;
-use super::{Line, lines, newline, replaced};
+use super::{Line, lines, newline, prose, replaced};
 use crate::core::text::header::Entry;
 use crate::core::text::one_line;
 
 /// The entries of a file, in order.
 pub fn entries(text: &str) -> Vec<Entry> {
     let all: Vec<Line<'_>> = lines(text, 0).collect();
+    let outside_of_code: HashSet<usize> = prose(text).map(|(number, _)| number - 1).collect();
     let mut entries: Vec<Entry> = Vec::new();
     let mut gap = 0;
     let mut label = "";
     for (number, line) in all.iter().enumerate() {
-        let found = labelled(line.text);
-        let headed = headed(line.text).filter(|_| !is_before_title(&all[number + 1..]));
+        let is_code = !outside_of_code.contains(&number);
+        let found = labelled(line.text).filter(|_| !is_code);
+        let headed = headed(line.text).filter(|_| !is_code && !is_before_title(&all[number + 1..]));
         let start = match (&found, &headed) {
             (Some(("Title", _)), _) if entries.is_empty() => Some(line.span.start),
             (Some(("Title", _)), _) => Some(gap),
@@ -41,7 +43,7 @@ pub fn entries(text: &str) -> Vec<Entry> {
                 ..Entry::default()
             });
         }
-        let is_rule = line.text.trim_end() == "---";
+        let is_rule = line.text.trim_end() == "---" && !is_code;
         if headed.is_some() {
             (label, gap) = (FREE, line.end);
             continue;

@@ -104,11 +104,9 @@ pub fn own_span(text: &str, entry: &Entry) -> Range<usize> {
     let mut end = entry.span.end;
     loop {
         let kept = text[entry.span.start..end].trim_end_matches(BLANK);
-        let last = kept.rfind('\n').map_or(0, |at| at + 1);
-        let is_separator = last > 0 && matches!(kept[last..].trim(), MARK | "---");
-        end = entry.span.start + if is_separator { last } else { kept.len() };
-        if !is_separator {
-            return entry.span.start..end;
+        match separator(kept).filter(|at| *at > 0) {
+            Some(at) => end = entry.span.start + at,
+            None => return entry.span.start..entry.span.start + kept.len(),
         }
     }
 }
@@ -121,14 +119,33 @@ pub fn removal_span(text: &str, entry: &Entry) -> Range<usize> {
     {
         return span.start..next.end;
     }
-    let before = &text[..span.start];
-    let said = before.trim_end_matches(BLANK);
-    let last = said.rfind('\n').map_or(0, |at| at + 1);
+    // A heading needs no separator before it: what looks like one is of the text above.
+    let is_section = lines(text, span.start)
+        .next()
+        .is_some_and(|line| heading(line.text).is_some());
     let is_last = text[span.end..].trim_matches(BLANK).is_empty();
-    if is_last && matches!(said[last..].trim(), MARK | "---") {
-        return last..span.end;
+    let before = text[..span.start].trim_end_matches(BLANK);
+    match separator(before) {
+        Some(at) if is_last && !is_section => at..span.end,
+        _ => span,
     }
-    span
+}
+
+/// Where the last line of a text starts, if it separates entries. Right below a text, `---` makes a
+/// heading of it or ends a header.
+fn separator(text: &str) -> Option<usize> {
+    let last = text.rfind('\n').map_or(0, |at| at + 1);
+    let is_apart = || {
+        text[..last]
+            .lines()
+            .next_back()
+            .is_none_or(|line| line.trim().is_empty())
+    };
+    match text[last..].trim() {
+        MARK => Some(last),
+        "---" if is_apart() => Some(last),
+        _ => None,
+    }
 }
 
 /// `text` with an entry replaced. The heading stays if the new text does not begin with one.
@@ -201,6 +218,37 @@ mod tests {
         assert_eq!(removed(text, 1), "one\nmore\n§\nthree\n");
         assert_eq!(removed(text, 2), "one\nmore\n§\ntwo\n");
         assert!(by_mark("no mark\n").is_empty());
+    }
+
+    #[test]
+    fn a_removed_section_takes_nothing_of_the_text_above() {
+        let removed = |text: &str| {
+            let entries = by_heading(text, 2..=2);
+            let last = entries.last().expect("a section");
+            super::super::splice(text, removal_span(text, last), "")
+        };
+        for above in [
+            "---\ndescription: d\n---\n\n",
+            "Some text\n---\n\n",
+            "## A\nx\n\n---\n\n",
+        ] {
+            assert_eq!(removed(&format!("{above}## Only\nfoo\n")), above);
+        }
+        let text = "## A\nSome text\n---\n\n## B\n";
+        let entries = by_heading(text, 2..=2);
+        assert_eq!(&text[own_span(text, &entries[0])], "## A\nSome text\n---");
+    }
+
+    #[test]
+    fn a_fence_ends_with_as_many_signs_as_it_began() {
+        for text in [
+            "## A\n````\n```\n## no\n```\n## no\n````\n## B\n",
+            "## A\n```sh\n## no\n```sh\n## no\n```\n## B\n",
+            "## A\n~~~\n```\n## no\n~~~ \n## B\n",
+            "## A\n```code``` in a line\n## B\n",
+        ] {
+            assert_eq!(slugs(&by_heading(text, 2..=2)), ["a", "b"], "{text}");
+        }
     }
 
     #[test]
