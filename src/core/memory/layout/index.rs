@@ -56,6 +56,8 @@ pub const BUDGET_BYTES: usize = 25_000;
 /// Where the memories are: a folder, and how many folders deep.
 const SEARCHED: (&str, usize) = ("", 4);
 
+const NOT_RENAMABLE: &str = "agents look for the index by this name; it cannot be another";
+
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
 /// The index layout.
@@ -68,7 +70,8 @@ impl Rules for Index {
             return match operation {
                 Operation::Patch => Ok(()),
                 Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
-                Operation::Write | Operation::Append | Operation::Rename | Operation::Receive => {
+                Operation::Rename => Err(Error::refused(file, NOT_RENAMABLE)),
+                Operation::Write | Operation::Append | Operation::Receive => {
                     Err(super::generated_file_error(file))
                 }
             };
