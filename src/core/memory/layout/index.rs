@@ -28,8 +28,8 @@ use crate::core::{Error, Result};
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
-    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, with_former_line,
-    with_lines_for,
+    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, line_after,
+    with_former_line, with_lines_for,
 };
 use page::{regenerated, repair_index, update_index_line, with_unread};
 pub(super) use typed::has_typed_file;

@@ -243,6 +243,16 @@ fn an_index_is_not_renamed_and_the_key_says_why_at_once() {
 }
 
 #[test]
+fn the_editor_shows_the_line_of_the_index_as_it_is() {
+    let mut ui = TestApp::new();
+    ui.write("MEMORY.md", "# M\n\n- [Own title](auth.md) — own words\n");
+    ui.select("Auth");
+    ui.press("e");
+    ui.is_in(KeyContext::Editor);
+    ui.shows(["index  - [Own title](auth.md) — own words"]);
+}
+
+#[test]
 fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
     let mut ui = TestApp::at_auth();
     ui.press("H");
