@@ -378,14 +378,23 @@ pub(super) fn update_index_line(
             })
         }
         TouchedFile::Renamed { from, to } => {
-            let name = planned.memory_before(from)?.title;
-            let text = match bullet(from, &name) {
-                Some(bullet) if bullet.form == LinkSyntax::Inline || bullet.target != name => {
+            let (old, new) = (planned.memory_before(from)?, planned.memory_after(to)?);
+            let is_renamed = |bullet: &Bullet| bullet.target != old.title || old.title != new.title;
+            let text = match bullet(from, &old.title) {
+                Some(bullet) if bullet.form == LinkSyntax::Inline || is_renamed(bullet) => {
                     listing::retarget_bullet(&text, bullet, to)
                 }
                 _ => text,
             };
-            relinked(&text, from, to)
+            let text = relinked(&text, from, to);
+            let lines = listing::bullets(&text);
+            match lines
+                .iter()
+                .find(|line| listing::is_about(line, to, &new.title))
+            {
+                Some(line) => refreshed(&text, line, &old, &new),
+                None => text,
+            }
         }
     })
 }
