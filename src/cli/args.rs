@@ -53,7 +53,8 @@ pub struct Common {
     /// A store, by its name or its directory [default: every store of the current project]
     #[arg(long, global = true, value_name = "PATH|NAME")]
     pub store: Vec<String>,
-    /// Every store that can be found, not only the current project's
+    /// Also every store that agents keep in the home directory for other projects; what lies in the
+    /// folders of a project is found from there
     #[arg(long, global = true)]
     pub all: bool,
     /// The layout of a store whose files do not determine it: session, facts, index, coder, events or entries

@@ -37,7 +37,7 @@ pub(super) fn run(args: &LedgerArgs, world: &World) -> Reported<'static> {
     let Some(reference) = &args.path else {
         let stores = world.stores()?;
         for store in &stores {
-            or_left_out(store, store.rules().files(store.root()))?;
+            or_left_out(store, store.files())?;
         }
         let ledger = world.read_whole_corpus(|logs| world.ledger(&logs.corpus, &stores))??;
         return Ok(Box::new(LedgerReport(ledger.accounts)));

@@ -68,7 +68,7 @@ pub(super) fn answer(payload: &Payload, tool: &str, input: &str, hook: &HookCont
 fn memory_at(stores: &[Store], usage: FileUse, file: &Path) -> Option<String> {
     stores.iter().find_map(|store| {
         if usage == FileUse::Delete && file.is_dir() {
-            let files = store.rules().files(store.root()).unwrap_or_default();
+            let files = store.files().unwrap_or_default();
             let inside = |path: &String| store.root().absolute(path).starts_with(file);
             return files.into_iter().map(|one| one.path).find(inside);
         }

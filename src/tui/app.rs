@@ -396,7 +396,10 @@ impl App {
                 let message = "Only the named stores are open; start tome without them";
                 return self.say(Toast::done(message));
             }
-            Some(DiscoveryScope::Project) => (DiscoveryScope::Everything, "Everything, not only "),
+            Some(DiscoveryScope::Project) => (
+                DiscoveryScope::Everything,
+                "Everything that agents keep in ~, not only ",
+            ),
             Some(DiscoveryScope::Everything) => (DiscoveryScope::Project, "Only "),
         };
         self.user.scope = Some(scope);

@@ -121,6 +121,8 @@ pub(crate) enum ReviewJob {
     Accept(Vec<(StoreId, Vec<String>)>),
     /// Accept the files that were there before tome.
     AcceptBefore,
+    /// Take that back.
+    TakeBackBefore,
     /// Write what was made of both texts of a conflict.
     Resolve {
         store: StoreId,

@@ -147,6 +147,7 @@ impl Workers {
             lock_wait,
             review_counts: ReviewCounts::new(),
             changed_roots: Vec::new(),
+            known_before: Vec::new(),
             unfinished: Arc::clone(&unfinished),
             data: outside.curate.environment.data.clone(),
             settings: match &outside.source {

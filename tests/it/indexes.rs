@@ -986,11 +986,28 @@ fn links_by_reference_and_by_name_follow_a_rename_and_others_stay() {
 #[test]
 fn a_wiki_link_by_a_name_that_stays_is_not_touched() {
     let bench = TestStore::new(Layout::Index);
-    bench.file("a.md", &memory("a", "d", "user"));
-    let text = format!("{}[[a]] [[other]]\n", memory("b", "d", "user"));
+    bench.file("a.md", &memory("The a", "d", "user"));
+    let text = format!("{}[[The a]] [[other]]\n", memory("b", "d", "user"));
     bench.file("b.md", &text);
     bench.make(&rename("a.md", "z.md"));
     assert_eq!(bench.read("b.md"), text);
+}
+
+#[test]
+fn a_name_that_was_made_of_the_files_name_follows_it() {
+    let bench = TestStore::new(Layout::Index);
+    bench.file("stale_pid.md", &memory("stale-pid", "d", "user"));
+    let text = format!("{}[[stale-pid]] [[other]]\n", memory("b", "d", "user"));
+    bench.file("b.md", &text);
+    let index = "# Mine\n\n- [stale-pid](stale_pid.md) — in my words\n- [[b]]\n";
+    bench.file("MEMORY.md", index);
+    bench.make(&rename("stale_pid.md", "lock_pid.md"));
+    assert_eq!(bench.read("lock_pid.md"), memory("lock-pid", "d", "user"));
+    has(bench.read("b.md"), ["[[lock-pid]] [[other]]"]);
+    has(
+        bench.read("MEMORY.md"),
+        ["- [lock-pid](lock_pid.md) — in my words\n"],
+    );
 }
 
 #[test]

@@ -43,7 +43,14 @@ pub(super) fn commit_locked(
     moment: &Moment,
 ) -> Result<Record> {
     let roots = open_roots(&change.roots())?;
+    let mut files = HashSet::new();
     for edit in &change.edits {
+        if !files.insert(edit.root.join(&edit.path)) {
+            return Err(Error::refused(
+                edit.reference(),
+                "the change names this file twice, in two stores; nothing was changed",
+            ));
+        }
         check(&roots[&edit.root], edit)?;
     }
     supersede(history, change)?;
@@ -360,6 +367,45 @@ impl CommitInProgress<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::layout::Layout;
+
+    #[test]
+    fn a_file_that_a_change_names_in_two_stores_is_refused_and_nothing_is_recorded() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().canonicalize().expect("canonical");
+        let file = root.join(".claude/CLAUDE.md");
+        std::fs::create_dir(root.join(".claude")).expect("a folder");
+        std::fs::write(&file, "# Mine\n").expect("writes");
+        let edit = |root: PathBuf, path: &str| Edit {
+            root,
+            layout: Layout::Instructions,
+            path: path.to_owned(),
+            before: Some(b"# Mine\n".to_vec()),
+            after: None,
+            derived: false,
+            emptied: Vec::new(),
+            attributes: Attributes::default(),
+        };
+        let change = Change {
+            verb: ChangeVerb::Delete,
+            message: "x".to_owned(),
+            edits: vec![
+                edit(root.clone(), ".claude/CLAUDE.md"),
+                edit(root.join(".claude"), "CLAUDE.md"),
+            ],
+            of: None,
+            rejected: Vec::new(),
+        };
+        let history = History::open(&root.join("history"));
+        let moment = Moment {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(2026, 2, 12),
+        };
+        let error = commit(&history, &change, &Author::test(), &moment).expect_err("refused");
+        assert!(error.to_string().contains("twice"), "{error}");
+        assert!(file.exists());
+        assert_eq!(history.records().expect("reads"), []);
+    }
 
     #[test]
     fn the_most_frequent_words_of_four_letters_and_more_tell_a_text_apart() {

@@ -11,6 +11,8 @@ use crate::core::memory::layout::{
 };
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
+use crate::core::memory::template::name_following;
+use crate::core::text::header::frontmatter::Frontmatter;
 use crate::core::text::header::section::{own_span, replace_entry};
 use crate::core::text::header::{replaced, splice};
 use crate::core::text::link::{self, Link, LinkSyntax};
@@ -401,12 +403,20 @@ impl Planner<'_> {
         }
         let title = planned.memory_before(&old)?.title;
         planned.rename(&old, &new)?;
+        let text = planned.text(&new).ok().flatten();
+        let head = text.as_deref().and_then(Frontmatter::parse);
+        let name = head.as_ref().and_then(|head| head.get("name"));
+        let name = name.and_then(|name| name_following(name, &old, &new));
+        if let (Some(text), Some(head), Some(name)) = (&text, &head, &name) {
+            planned.set(&new, Some(head.set(text, "name", name).into_bytes()))?;
+        }
         self.relink(
             planned,
             &Renaming {
                 old: &old,
                 new: &new,
                 title: &title,
+                name: name.as_deref(),
             },
         )?;
         let (old, new) = (self.reference_of(&old), self.reference_of(&new));
@@ -453,7 +463,10 @@ impl Planner<'_> {
     /// The new target of a link in `file` after the renaming, if it changes.
     fn new_target(&self, file: &str, found: &Link<'_>, renaming: &Renaming<'_>) -> Option<String> {
         if found.form == LinkSyntax::Wiki {
-            // Wiki links use the title, which stays; only one that uses the file's stem changes.
+            // Wiki links use the title; if it stays, only one that uses the file's stem changes.
+            if let Some(name) = renaming.name.filter(|_| found.target == renaming.title) {
+                return Some(name.to_owned());
+            }
             let is_stem = found.target == stem(renaming.old) && renaming.title != found.target;
             return is_stem.then(|| stem(renaming.new).to_owned());
         }
@@ -477,4 +490,6 @@ struct Renaming<'a> {
     old: &'a str,
     new: &'a str,
     title: &'a str,
+    /// The title after it, if that follows the file's name.
+    name: Option<&'a str>,
 }

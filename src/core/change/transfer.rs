@@ -2,7 +2,9 @@
 
 use super::plan::{ChangeContext, Planner};
 use super::{Change, ChangeVerb, PlannedFiles};
-use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput, index};
+use crate::core::memory::layout::index::{self, INDEX, with_former_line};
+use crate::core::memory::layout::listing::{bullets, is_about};
+use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
 use crate::core::text::header::replaced;
@@ -55,9 +57,8 @@ pub fn plan_moves(
         };
         sources[at].move_one(transfer, target, &mut arrivals, context)?;
     }
-    let mut edits = Vec::new();
     let mut names = Vec::new();
-    for mut departure in sources {
+    for departure in &mut sources {
         if links == BrokenLinks::Follow {
             departure.relink(target, &mut arrivals)?;
         }
@@ -71,9 +72,13 @@ pub fn plan_moves(
             let new = target.rules().reference_of(file);
             (old.clone(), new)
         }));
-        edits.extend(departure.planned.into_edits());
     }
     arrivals.finish()?;
+    let mut edits = Vec::new();
+    for departure in sources {
+        departure.keep_lines(target, &mut arrivals)?;
+        edits.extend(departure.planned.into_edits());
+    }
     let message = match names.as_slice() {
         [(old, new)] => format!("Memory moved: {old} → {}:{new}", target.name()),
         several => {
@@ -206,6 +211,28 @@ impl Departure<'_> {
                 arrivals.set(&moved.new, Some(linked.into_bytes()))?;
                 arrivals.keep_attributes(&moved.new, attributes);
             }
+        }
+        Ok(())
+    }
+
+    /// Gives the moved memories the lines that they had in the index of this store.
+    fn keep_lines(&self, target: &Store, arrivals: &mut PlannedFiles<'_>) -> Result<()> {
+        let are_indexes = [self.store, target].map(Store::layout) == [Layout::Index; 2];
+        let Some(former) = self.store.text(INDEX)?.filter(|_| are_indexes) else {
+            return Ok(());
+        };
+        let lines = bullets(&former);
+        for moved in self.moved.iter().filter(|moved| moved.is_new) {
+            let title = self.planned.memory_before(&moved.old)?.title;
+            let line = lines.iter().find(|line| is_about(line, &moved.old, &title));
+            let (Some(line), Some(text)) = (line, arrivals.text(INDEX)?) else {
+                continue;
+            };
+            let line = relinked(&former[line.line.clone()], |link| {
+                inline_target(link).map(|_| moved.new.clone())
+            });
+            let text = with_former_line(&text, &line, &arrivals.memory_after(&moved.new)?);
+            arrivals.set_derived(INDEX, text)?;
         }
         Ok(())
     }
@@ -358,5 +385,50 @@ mod tests {
         let change = plan(BrokenLinks::Leave);
         assert_eq!(body(&change, "b.md"), "back to [a](./a.md)\n");
         assert!(change.edits.iter().all(|edit| edit.path != "stays.md"));
+    }
+
+    #[test]
+    fn the_line_of_the_index_goes_with_its_memory() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let files = [("a.md", "x"), ("b.md", "y")];
+        let one = store(temp.path(), "one", &files);
+        let own =
+            "# Notes\n\n- [A, in own words](a.md) — see [B](b.md) first\n- [b.md](b.md) — d\n";
+        fs::write(one.root().absolute(INDEX), own).expect("writes");
+        let context = ChangeContext {
+            moment: Moment {
+                time: jiff::Timestamp::UNIX_EPOCH,
+                today: jiff::civil::date(2026, 2, 12),
+            },
+            expected: None,
+        };
+        let line = "[A, in own words](b.md)";
+        for (name, index, expected) in [
+            (
+                "two",
+                "# Of two\n\n- [Z](z.md) — z\n",
+                format!("# Of two\n\n- [Z](z.md) — z\n- {line} — "),
+            ),
+            (
+                "three",
+                "# Memory\n\n(empty)\n",
+                format!("# Memory\n\n## Project\n- {line} - "),
+            ),
+        ] {
+            let two = store(temp.path(), name, &[]);
+            fs::write(two.root().absolute(INDEX), index).expect("writes");
+            let transfer = Transfer {
+                source: &one,
+                path: "a.md",
+                place: "b.md".to_owned(),
+            };
+            let change = plan_moves(&[transfer], &two, BrokenLinks::Follow, &context);
+            let change = change.expect("plans");
+            let edits = change.edits.iter();
+            let mut edits = edits.filter(|edit| edit.root == two.root().path());
+            let edit = edits.find(|edit| edit.path == INDEX).expect("the index");
+            let hook = "see [B](b.md) first\n";
+            assert_eq!(edit.text_after(), format!("{expected}{hook}"));
+        }
     }
 }

@@ -92,6 +92,8 @@ pub struct Ledger {
     pub untaught: Vec<Untaught>,
     /// The first account of each memory, by store and path.
     places: HashMap<StoreId, HashMap<String, usize>>,
+    /// When the indexes of stores were last changed as git has them, as [`Account::committed`].
+    indexes: HashMap<StoreId, i64>,
 }
 
 /// What a person said in several sessions of a project and no memory says.
@@ -178,6 +180,7 @@ impl Ledger {
             corrections,
             untaught,
             places,
+            indexes: HashMap::new(),
         }
     }
 
@@ -194,7 +197,10 @@ impl Ledger {
     /// When a memory was last changed, in milliseconds since 1970: as its header says, or as git
     /// says, which both survive copies and clones, or else as the file system says; 0 when unknown.
     pub fn last_change(&self, store: &StoreId, memory: &Memory) -> i64 {
-        let committed = || self.account(store, &memory.path, None)?.committed;
+        let committed = || match memory.kind {
+            FileKind::Index => self.indexes.get(store).copied(),
+            _ => self.account(store, &memory.path, None)?.committed,
+        };
         let known = memory.stated_time().or_else(committed);
         known.unwrap_or(memory.modified)
     }
@@ -330,20 +336,30 @@ impl<'a> Builder<'a> {
     }
 
     fn build(mut self) -> Ledger {
-        self.find_since();
+        let indexes = self.find_since();
         let in_context = self.count_contexts();
         let had = self.count_reads(in_context);
         let lines = Lines::of(&self.units, self.sources.corpus);
         let corrections = self.count_corrections(&had, &lines);
         let untaught = self.untaught(&lines);
         let accounts = self.units.into_iter().map(|unit| unit.account).collect();
-        Ledger::new(accounts, corrections, untaught)
+        Ledger {
+            indexes,
+            ..Ledger::new(accounts, corrections, untaught)
+        }
     }
 
-    /// Sets since when each memory exists.
-    fn find_since(&mut self) {
+    /// Sets since when each memory exists; returns when git changed the indexes of the stores.
+    fn find_since(&mut self) -> HashMap<StoreId, i64> {
         let recorded = since::recorded(self.sources.history);
-        let committed = since::committed(self.sources.git, &self.files, self.sources.cache);
+        let stores = self.sources.stores.iter();
+        let stores = stores.filter(|store| store.layout() == Layout::Index);
+        let indexes: Vec<(&Store, PathBuf)> = stores
+            .map(|store| (store, store.root().absolute(INDEX)))
+            .collect();
+        let mut files = self.files.clone();
+        files.extend(indexes.iter().map(|(_, file)| file.clone()));
+        let committed = since::committed(self.sources.git, &files, self.sources.cache);
         let mut first: HashMap<usize, i64> = HashMap::new();
         let mut note = |file: usize, time: i64| {
             let known = first.entry(file).or_insert(time);
@@ -372,6 +388,10 @@ impl<'a> Builder<'a> {
             let committed = committed.get(&self.files[unit.file]);
             unit.account.committed = committed.and_then(|times| times.changed);
         }
+        let changed = |(store, file): (&Store, PathBuf)| {
+            Some((store.id().clone(), committed.get(&file)?.changed?))
+        };
+        indexes.into_iter().filter_map(changed).collect()
     }
 
     /// Counts the sessions that had each unit in context; returns the units of each session.

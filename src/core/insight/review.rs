@@ -29,8 +29,8 @@ mod why;
 
 pub use attribute::{Attributions, KnownWriter, WrittenLines, attributed, attributions};
 pub use decide::{
-    Acceptance, Selection, accept, accept_before, accepted_memories, annotate, plan_revert,
-    plan_reverts,
+    Acceptance, Selection, accept, accepted_memories, annotate, plan_revert, plan_reverts,
+    set_here_before,
 };
 pub(crate) use incoming::groups;
 pub use incoming::{

@@ -224,6 +224,7 @@ pub fn discover(
             Err(_) => {}
         }
     }
+    instruction::list_once(&mut found.stores);
     found.refusals.dedup();
     for layout in [Layout::Index, Layout::Coder] {
         let stores: Vec<&Store> = found.stores.iter().map(|found| &found.store).collect();
@@ -587,6 +588,38 @@ mod tests {
                 .map(|found| found.store.name().to_owned())
                 .collect()
         }
+    }
+
+    #[test]
+    fn the_instructions_of_an_agents_directory_are_listed_in_one_store() {
+        let home = Home::new();
+        home.write(".claude/CLAUDE.md", "# Mine\n");
+        let listed = |cwd: &str| -> Vec<String> {
+            let environment = home.environment(cwd);
+            let found = discover(
+                &environment,
+                &Settings::default(),
+                DiscoveryScope::Everything,
+            );
+            let paths = |store: &Store| -> Vec<String> {
+                let listed = store.list().expect("lists").into_iter();
+                listed
+                    .map(|memory| format!("{}:{}", store.name(), memory.path))
+                    .collect()
+            };
+            let stores = found.stores.iter();
+            stores.flat_map(|found| paths(&found.store)).collect()
+        };
+        for cwd in ["", "p"] {
+            assert_eq!(listed(cwd), ["claude-instructions:CLAUDE.md"], "{cwd}");
+        }
+        home.write("CLAUDE.md", "# Of the home\n");
+        let mut here = listed("");
+        here.sort();
+        assert!(here[1].ends_with("-instructions:CLAUDE.md"), "{here:?}");
+        assert_eq!(here.len(), 2, "{here:?}");
+        home.write("p/.claude/CLAUDE.md", "# Of the project\n");
+        assert!(listed("p").contains(&"p-instructions:.claude/CLAUDE.md".to_owned()));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Store {
     id: StoreId,
     root: Root,
     layout: Layout,
+    /// Files that are listed in another store.
+    elsewhere: Vec<String>,
 }
 
 /// Identifies a store independently of its name. Names are made unique at each discovery, so a
@@ -83,6 +85,7 @@ impl Store {
             id: StoreId::new(root.path(), layout),
             root,
             layout,
+            elsewhere: Vec::new(),
         })
     }
 
@@ -99,6 +102,18 @@ impl Store {
     /// The name of the store, as used in references.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The same store without files that another one lists.
+    pub fn without(self, elsewhere: Vec<String>) -> Self {
+        Self { elsewhere, ..self }
+    }
+
+    /// The files that are listed.
+    pub fn files(&self) -> Result<Vec<FoundFile>> {
+        let mut files = self.rules().files(&self.root)?;
+        files.retain(|file| !self.elsewhere.contains(&file.path));
+        Ok(files)
     }
 
     /// The directory.

@@ -2,6 +2,7 @@
 //! existing one.
 
 use crate::core::memory::layout::{Fields, Layout, coder, entries, index, instructions};
+use crate::core::memory::stem;
 use crate::core::memory::store::Store;
 use crate::core::text::header::frontmatter::Frontmatter;
 use crate::core::text::header::{self, slug};
@@ -70,7 +71,9 @@ pub fn renamed_path(layout: Layout, path: &str, name: &str) -> String {
     if is_file {
         return name.to_owned();
     }
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let made = match layout {
+        _ if last.chars().all(is_plain) => last.to_owned(),
         Layout::Index => slug(last).replace('-', "_"),
         _ => slug(last),
     };
@@ -81,6 +84,15 @@ pub fn renamed_path(layout: Layout, path: &str, name: &str) -> String {
         Some(folder) => format!("{folder}/{made}.md"),
         None => format!("{made}.md"),
     }
+}
+
+/// Returns the name of a memory after its file is renamed, if it was made of the file's name.
+pub fn name_following(name: &str, old: &str, new: &str) -> Option<String> {
+    let (old, new) = (stem(old), stem(new));
+    if name == old {
+        return Some(new.to_owned());
+    }
+    (name == slug(old)).then(|| slug(new))
 }
 
 /// Returns the text of a memory with another title: in the field `name`, or else in the first line
@@ -166,6 +178,8 @@ mod tests {
             (Layout::Index, "auth.md", "prod hosts", "prod_hosts.md"),
             (Layout::Index, "auth.md", "prod hosts.md", "prod hosts.md"),
             (Layout::Index, "auth.md", "v1.8 notes", "v1_8_notes.md"),
+            (Layout::Index, "stale-pid.md", "lock-pid", "lock-pid.md"),
+            (Layout::Session, "a/b.md", "lock_pid", "a/lock_pid.md"),
             (
                 Layout::Session,
                 "detail/a.md",

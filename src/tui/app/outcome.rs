@@ -365,7 +365,12 @@ fn reviewed(job: &ReviewJob, result: Result<usize>, undo: Option<String>) -> Toa
     let back = back.unwrap_or_default();
     match (job, result) {
         (_, Err(error)) => Toast::trouble(error.to_string()),
-        (ReviewJob::AcceptBefore, Ok(_)) => Toast::done("What was here before tome is accepted"),
+        (ReviewJob::AcceptBefore, Ok(_)) => {
+            Toast::done(format!("What was here before tome is accepted{back}"))
+        }
+        (ReviewJob::TakeBackBefore, Ok(_)) => {
+            Toast::done("What was here before tome is not accepted any more")
+        }
         (_, Ok(0)) => Toast::trouble("It was changed meanwhile; look at it again"),
         (ReviewJob::Accept(_), Ok(1)) => Toast::done(format!("Accepted{back}")),
         (ReviewJob::Accept(_), Ok(number)) => Toast::done(format!("Accepted {number} files{back}")),

@@ -149,7 +149,7 @@ impl App {
     /// What the tree shows: this project, or everything.
     fn scope_title(&self) -> String {
         match self.user.scope {
-            Some(DiscoveryScope::Everything) => "everything".to_owned(),
+            Some(DiscoveryScope::Everything) => "everything kept in ~".to_owned(),
             _ => self.user.title.clone(),
         }
     }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::core::change::ChangeRequest;
 use crate::core::memory::store::StoreId;
-use crate::core::memory::template::{renamed_path, with_title};
+use crate::core::memory::template::{name_following, renamed_path, with_title};
 use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::header::Entry;
 use crate::tui::action::Action;
@@ -214,6 +214,9 @@ impl Pane for NamePrompt {
         };
         let note = match self.purpose {
             _ if self.entry.is_some() => "The entry gets this title; its text stays.".to_owned(),
+            Purpose::Rename if name_following(&self.title, &self.subject.path, &file).is_some() => {
+                "Links, the index and the name in its header follow.".to_owned()
+            }
             Purpose::Rename => format!(
                 "Links and the index follow; the title stays {}.",
                 self.title

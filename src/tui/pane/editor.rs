@@ -13,7 +13,7 @@ use ratatui::Frame;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use ratatui::layout::Rect;
 
-use self::check::{Check, ContextMeter, check};
+use self::check::{Check, ContextMeter, Listed, check};
 use super::why::WhyPane;
 use super::{Pane, Step, Toast, perform, plan, say, say_trouble};
 use crate::core::Error;
@@ -46,6 +46,7 @@ pub(crate) struct EditorPane {
     revision: u64,
     is_modified: bool,
     check: Check,
+    listed: Option<Listed>,
     /// What saving does to other memories.
     kind: SaveKind,
     /// What an agent loads, if the file was opened as a piece of that.
@@ -111,12 +112,14 @@ impl EditorPane {
             .with_flavour(cx.user.editor_keys);
         let area = text_area(cx);
         widget.resize(area.width, area.height);
+        let listed = Listed::read(&text, cx.library);
         let mut editor = Self {
             file: text,
             revision: widget.revision(),
             widget,
             is_modified: false,
             check: Check::default(),
+            listed,
             kind: SaveKind::Alone,
             meter: None,
             asked_to_discard: None,
@@ -152,6 +155,7 @@ impl EditorPane {
         let rules = self.file.layout.rules();
         let memory = rules.read(&rules.file_of(&self.file.path), text);
         self.check = check(self.file.layout, &memory, text);
+        self.check.index_line = self.listed.as_ref().and_then(|listed| listed.line(&memory));
     }
 
     /// Looks at the current text and keeps it while it is not saved.

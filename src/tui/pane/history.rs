@@ -219,12 +219,16 @@ fn stores(record: &Record, cx: &PaneContext<'_>) -> String {
 /// Describes the files of a change briefly.
 fn what(record: &Record) -> String {
     let asked: Vec<&FileChange> = asked_for(record).collect();
+    let gone = asked.iter().find(|file_change| file_change.after.is_none());
+    let come = asked
+        .iter()
+        .find(|file_change| file_change.before.is_none());
+    if let (ChangeVerb::Rename, Some(from), Some(to)) = (record.verb, gone, come) {
+        return format!("{} → {}", from.reference(), to.reference());
+    }
     match asked.as_slice() {
         [] => "index".to_owned(),
         [one] => one.reference(),
-        [from, to] if record.verb == ChangeVerb::Rename => {
-            format!("{} → {}", from.reference(), to.reference())
-        }
         several => {
             let names: Vec<String> = several
                 .iter()

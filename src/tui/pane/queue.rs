@@ -13,14 +13,14 @@ use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, push, say_range};
+use super::{Pane, Step, perform, push, say_range};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, HunkPart, Item, ItemChange};
 use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::tui::action::Action;
 use crate::tui::chrome::count;
-use crate::tui::effect::{Effect, LibraryJob, Request};
+use crate::tui::effect::{Effect, LibraryJob, Request, ReviewJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Focus};
@@ -53,6 +53,8 @@ pub(crate) struct QueuePane {
     words: HashMap<String, String>,
     /// How many memories were there before tome.
     here_before: usize,
+    /// Whether the last decision was that the person knows them.
+    is_before_said: bool,
     /// The id of the conflict that the person was told of: it is accepted if that is asked for again.
     warned_of: String,
     /// The files of the last change, to which the cursor goes if they wait again.
@@ -286,6 +288,9 @@ impl Pane for QueuePane {
             }
             Action::Accept => self.accept_chosen(cx),
             Action::AcceptSession => self.accept_session(cx),
+            Action::Undo if std::mem::take(&mut self.is_before_said) => {
+                perform(Effect::Write(WriteJob::Review(ReviewJob::TakeBackBefore)))
+            }
             Action::Revert => self.revert(),
             Action::RevertSession => self.revert_session(),
             Action::Note => self.note(),
@@ -343,6 +348,7 @@ impl Pane for QueuePane {
                     };
                     self.changed = files.map(place).collect();
                 }
+                self.is_before_said = false;
                 self.accepted.clear();
                 vec![load()]
             }

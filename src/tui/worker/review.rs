@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::writer::Writer;
 use crate::core::insight::review::{
-    Observed, Resolution, Selection, accept, accept_before, accepted_memories, annotate, count,
-    observe, resolve, waiting_paths,
+    Observed, Resolution, Selection, accept, accepted_memories, annotate, count, observe, resolve,
+    set_here_before, waiting_paths,
 };
 use crate::core::memory::library::{Library, StoreSnapshot};
 use crate::core::memory::store::StoreId;
@@ -73,6 +73,7 @@ impl Writer {
         let decided = match job {
             ReviewJob::Accept(stores) => self.accept(stores),
             ReviewJob::AcceptBefore => self.accept_before(),
+            ReviewJob::TakeBackBefore => self.take_back_before(),
             ReviewJob::Resolve { store, resolution } => self.resolve(store, resolution),
             ReviewJob::Note { store, ids, text } => {
                 let selection = Selection::Ids(ids.clone());
@@ -106,9 +107,23 @@ impl Writer {
         Err(Error::refused("Not accepted", format!("{why}{others}")))
     }
 
-    fn accept_before(&self) -> Result<usize> {
+    fn accept_before(&mut self) -> Result<usize> {
+        self.known_before.clear();
         for snapshot in &self.library.stores {
-            accept_before(&self.history, &snapshot.store)?;
+            let number = set_here_before(&self.history, &snapshot.store, 0)?;
+            self.known_before
+                .push((snapshot.store.id().clone(), number));
+        }
+        Ok(0)
+    }
+
+    /// What was accepted by the last [`Writer::accept_before`] counts again.
+    fn take_back_before(&mut self) -> Result<usize> {
+        for (store, number) in std::mem::take(&mut self.known_before) {
+            if number > 0 {
+                let store = self.planner().store(&store)?;
+                set_here_before(&self.history, store, number)?;
+            }
         }
         Ok(0)
     }

@@ -83,6 +83,8 @@ pub(super) struct Writer {
     pub(super) review_counts: ReviewCounts,
     /// The directories that were changed in this run, of stores and others.
     pub(super) changed_roots: Vec<PathBuf>,
+    /// The stores whose files were accepted as here before tome last, and how many those were.
+    pub(super) known_before: Vec<(StoreId, usize)>,
     /// How many jobs of the app are not finished.
     pub(super) unfinished: Arc<AtomicUsize>,
     /// The directory of the waivers and of sync.
@@ -408,6 +410,7 @@ mod tests {
                 lock_wait,
                 review_counts: ReviewCounts::new(),
                 changed_roots: Vec::new(),
+                known_before: Vec::new(),
                 unfinished: Arc::new(AtomicUsize::new(1)),
                 data: home.path().join("data"),
                 settings: Settings::default(),

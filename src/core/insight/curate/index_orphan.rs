@@ -6,7 +6,10 @@ use std::collections::{HashSet, VecDeque};
 use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
-use crate::core::memory::layout::index::{INDEX, NamedMemories, has_header, is_generated, is_list};
+use crate::core::memory::Memory;
+use crate::core::memory::layout::index::{
+    INDEX, NamedMemories, has_header, is_generated, is_list, missing,
+};
 use crate::core::text::link::{LinkSyntax, links, resolve_target};
 
 pub(super) const RULE: Rule = Rule {
@@ -28,23 +31,34 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let paths = store.memories().map(|document| &*document.memory.path);
         let left: Vec<&str> = paths.filter(|path| !reached.contains(path)).collect();
         let named = NamedMemories::of(&index.text, &left);
-        let count = store.memories().count();
+        let memories: Vec<Memory> = store.memories().map(|one| one.memory.clone()).collect();
+        let is_left = |path: &String| !reached.contains(path.as_str()) && !named.has(path);
+        let orphans = memories.iter().filter(|memory| has_header(memory));
+        let orphans: Vec<&String> = orphans
+            .map(|memory| &memory.path)
+            .filter(|path| is_left(path))
+            .collect();
+        let unlisted = missing(&index.text, &memories).into_iter();
+        let mut told = format!(
+            "{} of {} memories are not reached from {INDEX}",
+            orphans.len(),
+            memories.len()
+        );
+        match unlisted.filter(|path| !is_left(path)).count() {
+            0 => {}
+            others => told.push_str(&format!(
+                "; {others} more are not in it, but in memories that it leads to"
+            )),
+        }
         let has_list = is_list(&index.text);
-        for document in store.memories().filter(|d| has_header(&d.memory)) {
-            let path = &document.memory.path;
-            if reached.contains(path.as_str()) || named.has(path) {
-                continue;
-            }
+        for path in orphans {
             let fix =
                 has_list.then(|| Fix::list(path, format!("adds a line for {path} to the index")));
             let found = Found {
                 line: None,
                 subject: path.clone(),
                 message: format!("neither {INDEX} nor a memory that it leads to links to {path}"),
-                evidence: vec![Evidence::words(format!(
-                    "{} of {count} memories are reached from {INDEX}",
-                    reached.len(),
-                ))],
+                evidence: vec![Evidence::words(told.clone())],
                 fix,
             };
             report.add(number, path, found);

@@ -118,7 +118,7 @@ fn named(corpus: &Corpus, stores: &[Store]) -> HashMap<String, i64> {
         .iter()
         .filter(|store| store.layout() == Layout::Index)
     {
-        let files = store.rules().files(store.root()).unwrap_or_default();
+        let files = store.files().unwrap_or_default();
         let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         names.extend(files.iter().map(|file| name(&file.path)));
     }

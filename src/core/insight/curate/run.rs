@@ -214,7 +214,7 @@ impl State {
         for (store, project) in stores.iter().zip(sources.projects_of(stores)) {
             all.text(&format!("{} {:?}", store.name(), store.layout()));
             all.text(&store.root().path().to_string_lossy());
-            let mut files = store.rules().files(store.root()).unwrap_or_default();
+            let mut files = store.files().unwrap_or_default();
             if store.layout() == Layout::Index {
                 files.extend(store.root().find_file(index::INDEX));
             }

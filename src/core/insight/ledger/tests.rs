@@ -84,6 +84,43 @@ fn git_tells_when_a_file_was_added_and_last_changed_as_it_is() {
 }
 
 #[test]
+fn an_index_is_as_old_as_git_says() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let tree = dir.path().canonicalize().expect("canonical");
+    fs::create_dir(tree.join("memory")).expect("a folder");
+    fs::write(tree.join("memory/MEMORY.md"), "# Mine\n\nOwn words.\n").expect("writes");
+    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"]] {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&tree).args(args);
+        for person in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{person}_NAME"), "k");
+            command.env(format!("GIT_{person}_EMAIL"), "k@example.org");
+        }
+        command.env("GIT_COMMITTER_DATE", "@1000 +0000");
+        assert!(command.status().expect("git runs").success());
+    }
+    let stores = [Store::open("s", &tree.join("memory"), Some(Layout::Index)).expect("a store")];
+    let home = TestHome::new(&[], &[]);
+    struct NoContexts;
+    impl Contexts for NoContexts {
+        fn pieces(&self, _agent: Agent, _cwd: &Path) -> Vec<Piece> {
+            Vec::new()
+        }
+    }
+    let ledger = Ledger::read(&Sources {
+        corpus: &home.corpus(),
+        cache: &tree.join("cache"),
+        stores: &stores,
+        contexts: &NoContexts,
+        history: &History::open(&tree.join("history")),
+        git: &Git::at("git"),
+    })
+    .expect("a ledger");
+    let index = stores[0].index_memory().expect("the index");
+    assert_eq!(ledger.last_change(stores[0].id(), &index), 1_000_000);
+}
+
+#[test]
 fn texts_say_the_same_if_they_share_rare_words() {
     let chatter: Vec<String> = (0..60)
         .map(|number| format!("please use the parser for file {number}, and say when it is done"))

@@ -58,7 +58,8 @@ impl Gathering<'_> {
         });
         let says_more = says_something(&without_bullets(former, &plain));
         let mut text = planned;
-        if says_more || !(is_made || is_generated(&text)) {
+        let was_made = before.is_empty() || is_generated(before);
+        if says_more || !(is_made || was_made) {
             let known = bullets(before);
             text = with_all_of(before, former, |line| {
                 let same = |other: &Bullet| other.target == line.target;

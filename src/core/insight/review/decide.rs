@@ -185,21 +185,27 @@ pub fn accept(
     Ok(Acceptance { records, left })
 }
 
-/// Says that the person knows the files that were there when tome first saw a store.
-pub fn accept_before(history: &History, store: &Store) -> Result<()> {
+/// Says how many of the files that were there when tome first saw a store the person does not know
+/// yet; returns how many these were.
+pub fn set_here_before(history: &History, store: &Store, number: usize) -> Result<usize> {
     let _lock = history.lock(&[store.root().path()])?;
     match State::load(history, store.id())? {
-        Some((mut state, _)) => forget_before(history, store, &mut state),
-        None => Ok(()),
+        Some((mut state, _)) => leave_before(history, store, &mut state, number),
+        None => Ok(0),
     }
 }
 
-fn forget_before(history: &History, store: &Store, state: &mut State) -> Result<()> {
-    if state.here_before > 0 {
-        state.here_before = 0;
+fn leave_before(
+    history: &History,
+    store: &Store,
+    state: &mut State,
+    number: usize,
+) -> Result<usize> {
+    let before = std::mem::replace(&mut state.here_before, number);
+    if before != number {
         state.save(history, store.id())?;
     }
-    Ok(())
+    Ok(before)
 }
 
 /// The references of the memories that acceptances were about: neither indexes nor patch files.
@@ -225,7 +231,7 @@ fn accept_written(
             continue;
         };
         if *selection == Selection::All {
-            forget_before(history, store, &mut state)?;
+            leave_before(history, store, &mut state, 0)?;
         }
         for file in waiting_files(history, store, &state)? {
             if let Some(chosen) = chosen(&file, selection) {

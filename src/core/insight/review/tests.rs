@@ -221,6 +221,9 @@ fn what_was_there_before_is_told_until_it_is_accepted() {
     )
     .expect("accepts");
     assert_eq!(told(), 0);
+    let set = |number| set_here_before(&fixture.history, &fixture.store, number).expect("set");
+    assert_eq!((set(2), told()), (0, 2), "that is taken back");
+    assert_eq!((set(0), told()), (2, 0));
 }
 
 #[test]

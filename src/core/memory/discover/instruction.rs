@@ -1,8 +1,9 @@
 //! Instruction files, in a project and in the home directory.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use super::{Candidate, Origin, name_of};
+use super::{Candidate, FoundStore, Origin, name_of};
 use crate::core::disk::trust::{Refusal, TrustBoundary, real_path};
 use crate::core::memory::layout::{Layout, instructions};
 
@@ -63,6 +64,40 @@ pub(super) fn home_instructions(folder: &Path, name: &str, found: &mut Vec<Candi
         let why = "instructions for all projects";
         found.push(candidate(folder, name, why, Origin::Home));
     }
+}
+
+/// Leaves out of a folder's instructions those in an agent's directory that is a store of its own:
+/// a home directory is a project, too.
+pub(super) fn list_once(stores: &mut Vec<FoundStore>) {
+    let of_instructions = |found: &&FoundStore| found.store.layout() == Layout::Instructions;
+    let roots: HashSet<PathBuf> = stores
+        .iter()
+        .filter(of_instructions)
+        .map(|found| found.store.root().path().to_owned())
+        .collect();
+    stores.retain_mut(|found| {
+        let store = &found.store;
+        if store.layout() != Layout::Instructions {
+            return true;
+        }
+        let is_elsewhere = |name: &&str| {
+            let file = real_path(&store.root().absolute(name));
+            let is_named = instructions::NAMES.iter().any(|name| file.ends_with(name));
+            let folder = file.parent();
+            name.contains('/') && is_named && folder.is_some_and(|folder| roots.contains(folder))
+        };
+        let elsewhere: Vec<String> = instructions::NAMES
+            .iter()
+            .copied()
+            .filter(is_elsewhere)
+            .map(str::to_owned)
+            .collect();
+        if elsewhere.is_empty() {
+            return true;
+        }
+        found.store = found.store.clone().without(elsewhere);
+        found.store.files().is_ok_and(|files| !files.is_empty())
+    });
 }
 
 fn candidate(folder: &Path, name: &str, why: &str, origin: Origin) -> Candidate {

@@ -28,8 +28,8 @@ use crate::core::{Error, Result};
 use limit::cut;
 pub use limit::{growth_warning, newly_unseen, unseen};
 pub use page::{
-    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, with_former_line,
-    with_lines_for,
+    NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, line_after,
+    with_former_line, with_lines_for,
 };
 use page::{regenerated, repair_index, update_index_line, with_unread};
 pub(super) use typed::has_typed_file;
@@ -56,6 +56,8 @@ pub const BUDGET_BYTES: usize = 25_000;
 /// Where the memories are: a folder, and how many folders deep.
 const SEARCHED: (&str, usize) = ("", 4);
 
+const NOT_RENAMABLE: &str = "agents look for the index by this name; it cannot be another";
+
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
 
 /// The index layout.
@@ -68,7 +70,8 @@ impl Rules for Index {
             return match operation {
                 Operation::Patch => Ok(()),
                 Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
-                Operation::Write | Operation::Append | Operation::Rename | Operation::Receive => {
+                Operation::Rename => Err(Error::refused(file, NOT_RENAMABLE)),
+                Operation::Write | Operation::Append | Operation::Receive => {
                     Err(super::generated_file_error(file))
                 }
             };

@@ -22,7 +22,7 @@ impl Store {
         const ENOUGH: usize = 500;
         const MOST_THREADS: usize = 4;
         let rules = self.rules();
-        let mut found = rules.files(&self.root)?;
+        let mut found = self.files()?;
         found.sort_by_cached_key(|file| (rules.rank(&file.path), file.path.clone()));
         if found.is_empty() {
             return Ok(Vec::new());

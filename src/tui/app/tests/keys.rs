@@ -9,6 +9,7 @@ use super::{AUTH, TestApp, has, is_forgotten, kept_text, outside, requested};
 use crate::core::Error;
 use crate::core::change::{ChangeRequest, ChangeVerb};
 use crate::core::disk::error::Conflict;
+use crate::core::disk::revision::Revision;
 use crate::core::memory::config::Warning;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::tui::effect::{Effect, LibraryJob, Request, TerminalJob};
@@ -175,6 +176,27 @@ fn a_change_of_the_history_is_taken_back_or_brought_back() {
         requested(&ui.press("r")),
         Request::Restore { id, only: None }
     );
+}
+
+#[test]
+fn a_renaming_is_shown_from_the_old_name_to_the_new_one() {
+    let mut ui = TestApp::new();
+    ui.press("H");
+    for names in [["a.md", "z.md"], ["z.md", "a.md"]] {
+        let mut renamed = record(&ui, "A", ChangeVerb::Rename, &["a.md", "b.md", "z.md"]);
+        let revision = Some(Revision::of(b"x"));
+        for file in &mut renamed.files {
+            let path = file.path.as_str();
+            (file.before, file.after) = (revision, revision);
+            if path == names[0] {
+                file.after = None;
+            } else if path == names[1] {
+                file.before = None;
+            }
+        }
+        ui.tell(Event::HistoryLoaded(vec![renamed]));
+        ui.row_has("▌", &names.join(" → "));
+    }
 }
 
 /// Edits a memory and saves it after another program wrote `decided` in the same place.

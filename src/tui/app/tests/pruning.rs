@@ -233,6 +233,26 @@ fn one_of_many_is_restored() {
 }
 
 #[test]
+fn an_index_is_not_renamed_and_the_key_says_why_at_once() {
+    let mut ui = TestApp::new();
+    ui.write("MEMORY.md", "# Mine\n\nOwn words.\n");
+    ui.select("MEMORY");
+    ui.press("r");
+    ui.is_in(KeyContext::Tree);
+    ui.shows(["agents look for the index by this name"]);
+}
+
+#[test]
+fn the_editor_shows_the_line_of_the_index_as_it_is() {
+    let mut ui = TestApp::new();
+    ui.write("MEMORY.md", "# M\n\n- [Own title](auth.md) — own words\n");
+    ui.select("Auth");
+    ui.press("e");
+    ui.is_in(KeyContext::Editor);
+    ui.shows(["index  - [Own title](auth.md) — own words"]);
+}
+
+#[test]
 fn the_history_is_that_of_the_selected_memory_until_all_is_asked_for() {
     let mut ui = TestApp::at_auth();
     ui.press("H");

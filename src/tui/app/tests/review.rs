@@ -9,8 +9,8 @@ use crate::core::change::history::Origin;
 use crate::core::change::{Author, Change};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
-    Incoming, Selection, Sent, Writer, accept, accept_before, annotate, observe_files,
-    observe_store, offer, plan_reverts, queue, resolve,
+    Incoming, Selection, Sent, Writer, accept, annotate, observe_files, observe_store, offer,
+    plan_reverts, queue, resolve, set_here_before,
 };
 use crate::core::memory::library::{Library, LogSummary};
 use crate::core::memory::store::Store;
@@ -117,7 +117,8 @@ impl TestApp {
                 let made = accept(&self.history, &[&store], &ids, &you(), &moment(3));
                 made.map(|made| made.records.iter().map(|record| record.files.len()).sum())
             }
-            ReviewJob::AcceptBefore => accept_before(&self.history, &store).map(|()| 0),
+            ReviewJob::AcceptBefore => set_here_before(&self.history, &store, 0).map(|_| 0),
+            ReviewJob::TakeBackBefore => set_here_before(&self.history, &store, 3).map(|_| 0),
             ReviewJob::Resolve { resolution, .. } => {
                 let author = Author::outside();
                 let made = resolve(&self.history, &store, resolution, &author, &moment(3));
@@ -187,6 +188,29 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     ui.shows(["3 files were here before tome", "Nothing waits for review."]);
     ui.after("<esc>").is_in(KeyContext::Tree);
     ui.lacks(["to review"]);
+}
+
+#[test]
+fn an_undo_takes_back_what_was_said_last() {
+    let mut ui = TestApp::reviewing();
+    let ids: Vec<String> = ["auth.md", "grace.md"].map(|path| ui.ids(path)).concat();
+    let effects = [ui.accepting(&ids)];
+    ui.carry_out(&effects);
+    ui.tell(Event::QueueLoaded {
+        waiting: Vec::new(),
+        here_before: 3,
+    });
+    let effects = ui.press("A");
+    let job = |job| [Effect::Write(WriteJob::Review(job))];
+    assert_eq!(effects, job(ReviewJob::AcceptBefore));
+    ui.carry_out(&effects);
+    ui.shows(["u takes it back"]);
+    let effects = ui.press("u");
+    assert_eq!(effects, job(ReviewJob::TakeBackBefore));
+    ui.carry_out(&effects);
+    let latest = Box::new(Request::Latest(UndoDirection::Undo));
+    let undo = [Effect::Write(WriteJob::Do(latest))];
+    assert_eq!(ui.press("u"), undo, "the one before it");
 }
 
 fn log(id: &str, title: &str) -> LogSummary {

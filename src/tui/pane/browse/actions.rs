@@ -9,7 +9,7 @@ use super::tree::Key;
 use crate::core::change::{BrokenLinks, ChangeRequest};
 use crate::core::insight::context::AgentContext;
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::memory::layout::{IndexUpdate, Layout, index};
+use crate::core::memory::layout::{IndexUpdate, Layout, Operation, index};
 use crate::core::memory::library::{Library, LogSummary, StoreSnapshot};
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::unsaved::Unsaved;
@@ -259,6 +259,12 @@ impl BrowsePane {
                 .cloned(),
             _ => None,
         };
+        if let (Purpose::Rename, None, Some(snapshot)) = (purpose, &entry, snapshot) {
+            let (rules, root) = (snapshot.store.rules(), snapshot.store.root());
+            if let Err(error) = rules.allow(Operation::Rename, &rules.file_of(&path), root) {
+                return say(error.to_string());
+            }
+        }
         match self.editable_text() {
             Ok(subject) => {
                 let prompt = match (entry, purpose) {

@@ -460,7 +460,7 @@ fn store(snapshot: &StoreSnapshot, row: &TreeRow, theme: &Theme, width: usize) -
         return RowEnds { label, right };
     }
     let mut layout_name = None;
-    if let Some(budget) = snapshot.index
+    if let Some(budget) = snapshot.budget()
         && width >= 34
     {
         right.extend(meter(budget, theme));

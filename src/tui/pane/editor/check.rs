@@ -8,6 +8,8 @@ use crate::core::disk::trust::real_path;
 use crate::core::insight::context::{AgentContext, Draft, Piece};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::{Layout, index};
+use crate::core::memory::library::Library;
+use crate::core::memory::unsaved::Unsaved;
 use crate::core::text::header::frontmatter::Frontmatter;
 use crate::tui::chrome::count;
 use crate::tui::effect::{Effect, LibraryJob};
@@ -58,15 +60,37 @@ pub(super) fn check(layout: Layout, memory: &Memory, text: &str) -> Check {
     } else {
         None
     };
-    let listed = index::generate_index(std::slice::from_ref(memory));
     Check {
         has_header: header.is_some(),
         category: memory.category.clone(),
         trouble,
-        index_line: listed
-            .lines()
-            .find(|line| line.starts_with("- ["))
-            .map(str::to_owned),
+        index_line: None,
+    }
+}
+
+/// The index of the store of a memory, and the memory, as they were when its text was opened.
+#[derive(Debug)]
+pub(super) struct Listed {
+    index: Option<String>,
+    before: Option<Memory>,
+}
+
+impl Listed {
+    /// Reads the index; `None` if no such line is made for the file.
+    pub(super) fn read(file: &Unsaved, library: &Library) -> Option<Self> {
+        let is_listed = file.layout == Layout::Index && file.path != index::INDEX;
+        let snapshot = library.store_by_id(&file.store()).filter(|_| is_listed)?;
+        let rules = file.layout.rules();
+        let before = file.base.as_ref();
+        Some(Self {
+            index: snapshot.store.text(index::INDEX).ok()?,
+            before: before.map(|text| rules.read(&rules.file_of(&file.path), text)),
+        })
+    }
+
+    /// The memory's line, as it will be with this content.
+    pub(super) fn line(&self, memory: &Memory) -> Option<String> {
+        index::line_after(self.index.as_deref(), self.before.as_ref(), memory)
     }
 }
 

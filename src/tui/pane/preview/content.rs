@@ -224,13 +224,15 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
     let name = snapshot.map_or("", |snapshot| snapshot.store.name());
     let facts = snapshot.map(|snapshot| {
         let mut facts = vec![count(snapshot.memories.len(), "memory", "memories")];
-        if let Some(budget) = snapshot.index {
+        if let Some(budget) = snapshot.budget() {
             facts.push(format!(
                 "index {} of {} lines, {} % of what agents read",
                 budget.lines,
                 Budget::MOST.lines,
                 budget.percent(),
             ));
+        } else if let Some(budget) = snapshot.index {
+            facts.push(format!("index {}", count(budget.lines, "line", "lines")));
         }
         facts.push(format!("{} layout", snapshot.store.layout()));
         facts.push(snapshot.store.root().path().display().to_string());
@@ -260,6 +262,31 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::discover::{Discovered, FoundStore};
+    use crate::core::memory::store::Store;
+
+    #[test]
+    fn a_share_is_told_only_of_an_index_that_an_agent_loads() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(temp.path().join("MEMORY.md"), "# M\n\n- x\n").expect("writes");
+        let told = |name: &str| {
+            let store = Store::open(name, temp.path(), Some(Layout::Index)).expect("opens");
+            let id = store.id().clone();
+            let found = FoundStore {
+                store,
+                why: String::new(),
+            };
+            let library = Library::load(Discovered {
+                stores: vec![found],
+                ..Discovered::default()
+            });
+            context(&Arc::new(library), &id, "x").facts
+        };
+        let shares = told("claude@shop");
+        assert!(shares.contains("index 3 of 200 lines, 2 %"), "{shares}");
+        let plain = told("claude-memory");
+        assert!(plain.contains("index 3 lines · "), "{plain}");
+    }
 
     #[test]
     fn the_time_of_day_of_a_change_is_left_out() {

@@ -33,6 +33,7 @@ impl QueuePane {
         }
         self.queue.without(&ids);
         self.accepted.extend(ids);
+        self.is_before_said = false;
         self.lay_out(cx);
         let job = ReviewJob::Accept(stores);
         perform(Effect::Write(WriteJob::Review(job)))
@@ -89,6 +90,7 @@ impl QueuePane {
     /// Accepts everything of the session; where nothing waits, what was here before tome.
     pub(super) fn accept_session(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.queue.entries.is_empty() && self.here_before > 0 {
+            self.is_before_said = true;
             let job = ReviewJob::AcceptBefore;
             return perform(Effect::Write(WriteJob::Review(job)));
         }

@@ -305,6 +305,35 @@ pub fn with_former_line(text: &str, former: &str, memory: &Memory) -> String {
     }
 }
 
+/// An index after a memory was changed: what its line says in other words than tome's stays.
+fn refreshed(text: &str, line: &Bullet, old: &Memory, new: &Memory) -> String {
+    let (was, is) = (LineText::of(old), LineText::of(new));
+    listing::refresh_bullet(text, line, &was.item(old), &is.item(new))
+}
+
+/// The line of a memory in an index, given what both were before the memory was changed; `None` if
+/// it has none. `None` for a file that was not there.
+pub fn line_after(index: Option<&str>, old: Option<&Memory>, new: &Memory) -> Option<String> {
+    let text = match (index, old) {
+        (Some(index), Some(old)) => {
+            let lines = listing::bullets(index);
+            let is_its = |line: &&Bullet| listing::is_about(line, &old.path, &old.title);
+            refreshed(index, lines.iter().find(is_its)?, old, new)
+        }
+        (Some(index), None) if !is_generated(index) => {
+            if new.path.contains('/') {
+                return None;
+            }
+            with_lines_for(index, std::slice::from_ref(new))
+        }
+        _ => generate_index(std::slice::from_ref(new)),
+    };
+    let lines = listing::bullets(&text);
+    let is_its = |line: &&Bullet| listing::is_about(line, &new.path, &new.title);
+    let line = lines.iter().find(is_its)?;
+    Some(text[line.line.clone()].trim_end().to_owned())
+}
+
 /// Updates a hand-written index after one file was touched.
 pub(super) fn update_index_line(
     planned: &dyn FileView,
@@ -329,11 +358,8 @@ pub(super) fn update_index_line(
         }
         TouchedFile::Edited(file) => {
             let (old, new) = (planned.memory_before(file)?, planned.memory_after(file)?);
-            let (was, is) = (LineText::of(&old), LineText::of(&new));
             match bullet(file, &old.title) {
-                Some(bullet) => {
-                    listing::refresh_bullet(&text, bullet, &was.item(&old), &is.item(&new))
-                }
+                Some(bullet) => refreshed(&text, bullet, &old, &new),
                 None => text,
             }
         }
@@ -352,14 +378,23 @@ pub(super) fn update_index_line(
             })
         }
         TouchedFile::Renamed { from, to } => {
-            let name = planned.memory_before(from)?.title;
-            let text = match bullet(from, &name) {
-                Some(bullet) if bullet.form == LinkSyntax::Inline || bullet.target != name => {
+            let (old, new) = (planned.memory_before(from)?, planned.memory_after(to)?);
+            let is_renamed = |bullet: &Bullet| bullet.target != old.title || old.title != new.title;
+            let text = match bullet(from, &old.title) {
+                Some(bullet) if bullet.form == LinkSyntax::Inline || is_renamed(bullet) => {
                     listing::retarget_bullet(&text, bullet, to)
                 }
                 _ => text,
             };
-            relinked(&text, from, to)
+            let text = relinked(&text, from, to);
+            let lines = listing::bullets(&text);
+            match lines
+                .iter()
+                .find(|line| listing::is_about(line, to, &new.title))
+            {
+                Some(line) => refreshed(&text, line, &old, &new),
+                None => text,
+            }
         }
     })
 }
@@ -558,6 +593,41 @@ mod tests {
             "# Memory\n\n## Mine\n- [a](a.md) - b\n",
         ] {
             assert!(!is_generated(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_a_memory_is_told_as_it_is_and_will_be() {
+        let memory = |title: &str, summary: &str| {
+            let mut memory = Memory::bare("user_role.md", 0);
+            (memory.title, memory.summary) = (title.to_owned(), summary.to_owned());
+            memory
+        };
+        let (old, new) = (memory("user-role", "who"), memory("user-role", "who else"));
+        let own = "# M\n\n- [User role — own title](user_role.md) — own words\n";
+        let made = "# M\n\n* [user-role](user_role.md): who\n";
+        let other = "# M\n\n* [b](b.md): b\n";
+        for (index, before, expected) in [
+            (
+                Some(own),
+                Some(&old),
+                Some("- [User role — own title](user_role.md) — own words"),
+            ),
+            (
+                Some(made),
+                Some(&old),
+                Some("* [user-role](user_role.md): who else"),
+            ),
+            (Some(other), Some(&old), None),
+            (
+                Some(other),
+                None,
+                Some("* [user-role](user_role.md): who else"),
+            ),
+            (None, None, Some("- [user-role](user_role.md) - who else")),
+        ] {
+            let line = line_after(index, before, &new);
+            assert_eq!(line.as_deref(), expected, "{index:?}");
         }
     }
 
