@@ -55,6 +55,47 @@ fn a_section_is_marked_at_once_folded_or_not() {
 }
 
 #[test]
+fn marking_goes_on_to_memories_alone() {
+    let mut ui = TestApp::new();
+    ui.press(PREFERENCES);
+    ui.after("<space>").is_at("Auth Refactor");
+    ui.after("<space> <space>").is_at("Working Memory");
+    ui.shows(["3 marked"]);
+    ui.select("2026-02");
+    ui.after("<space> <space>").lacks(["5 marked"]);
+}
+
+#[test]
+fn what_is_folded_is_marked_with_its_section() {
+    let mut ui = TestApp::new();
+    ui.press("j j j <space>");
+    assert!(!ui.row("▾ Project").contains('✓'));
+    ui.press("h");
+    assert!(ui.row("▸ Project").contains('✓'), "{}", ui.text());
+    ui.press("U g h");
+    ui.after("V <space>").shows(["3 marked"]);
+    assert!(ui.row("▸ claude").contains('✓'), "{}", ui.text());
+    assert_eq!(
+        deleted(&ui.press("d")),
+        ["auth.md", "release.md", "user_prefs.md"]
+    );
+    // Of a part of it nothing is said.
+    ui.press("l");
+    ui.select("User Preferences");
+    ui.press("<space> g h");
+    assert!(!ui.row("▸ claude").contains('✓'), "{}", ui.text());
+}
+
+#[test]
+fn what_a_filter_found_stays_under_the_cursor_where_it_was_folded_away() {
+    let mut ui = TestApp::new();
+    ui.press("g h");
+    ui.after("f release<cr>").is_at("Release Process");
+    ui.after("<esc>").is_at("Release Process");
+    ui.shows(["Auth Refactor"]);
+}
+
+#[test]
 fn marks_are_inverted_in_their_store() {
     let mut ui = TestApp::at_auth();
     ui.press("<space> *");
@@ -69,6 +110,10 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     has(&row, "Auth Refactor ");
     has(&row, " claude  ");
     ui.lacks(["▾ claude"]);
+    // Of a single store no name is needed.
+    ui.after("f claude");
+    assert!(!ui.row("▌").contains(" claude  "), "{}", ui.text());
+    ui.after("<esc>");
     ui.after("S g").shows(["largest first"]);
     ui.is_at("Auth Refactor");
     ui.after("S S").shows(["never read first"]);
