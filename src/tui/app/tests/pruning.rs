@@ -219,6 +219,51 @@ fn all_marked_memories_move_and_their_links_follow_or_stay() {
     assert_eq!(requested(&ui.press("l")), stays);
 }
 
+#[test]
+fn a_planned_change_scrolls_to_its_ends_and_names_the_stores_of_two_indexes() {
+    let mut ui = TestApp::at_auth();
+    let effects = ui.press("d");
+    let (generation, request) = super::plan_of(&effects);
+    let long: String = (1..60)
+        .map(|number| format!("- [m{number}](m{number}.md)\n"))
+        .collect();
+    let index = |store: &str, text: &str| Edit {
+        root: ui.id(store).root().to_owned(),
+        layout: Layout::Index,
+        path: "MEMORY.md".to_owned(),
+        before: Some(long.clone().into_bytes()),
+        after: Some(text.as_bytes().to_vec()),
+        derived: true,
+        emptied: Vec::new(),
+        attributes: Attributes::default(),
+    };
+    let change = Change {
+        verb: ChangeVerb::Delete,
+        message: String::new(),
+        edits: vec![
+            index("claude", "- [first](a.md)\n"),
+            index("facts", "- [last](b.md)\n"),
+        ],
+        of: None,
+        rejected: Vec::new(),
+    };
+    ui.tell(Event::Planned {
+        generation,
+        request,
+        result: Ok(change),
+        notes: Vec::new(),
+    });
+    ui.is_in(KeyContext::Deleting);
+    ui.shows([
+        "claude · MEMORY.md: 59 → 1 of",
+        "facts · MEMORY.md: 59 → 1 of",
+    ]);
+    for (to_end, to_start) in [("G", "g"), ("<end>", "<home>")] {
+        ui.after(to_end).shows(["last"]).lacks(["▾ MEMORY.md  /"]);
+        ui.after(to_start).lacks(["[last]"]).shows(["[m1]"]);
+    }
+}
+
 fn two_files(path: &str, roots: [&str; 2]) -> Change {
     Change {
         verb: ChangeVerb::Move,
