@@ -82,8 +82,9 @@ impl Change {
             .collect()
     }
 
-    /// A sentence for each index: its size before and after, and its share of what an agent reads.
-    pub fn index_sizes(&self) -> Vec<String> {
+    /// A sentence for each index, with the root of its store: its size before and after, and its share
+    /// of what an agent reads.
+    pub fn index_sizes(&self) -> Vec<(&Path, String)> {
         let indexes = self.indexes().filter(|edit| edit.after.is_some());
         let sizes = indexes.map(|edit| {
             let before = Budget::of(&edit.text_before());
@@ -95,13 +96,14 @@ impl Change {
                     format!("{before} → {after}")
                 }
             };
-            format!(
+            let size = format!(
                 "{}: {} of {} lines, {} % of what agents read",
                 index::INDEX,
                 both(before.lines, after.lines),
                 Budget::MOST.lines,
                 both(before.percent(), after.percent())
-            )
+            );
+            (edit.root.as_path(), size)
         });
         sizes.collect()
     }

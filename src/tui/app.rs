@@ -61,6 +61,8 @@ pub(crate) struct App {
     wanted: Arrangement,
     /// The part of the screen that has all of it; `None` if it is divided.
     zoom: Option<Focus>,
+    /// The place, counted from the bottom, in which the user asked for that.
+    zoomed_at: Option<usize>,
     user: UserContext,
     /// The logs, which are loaded and updated independently of the stores.
     logs: Arc<Vec<LogGroup>>,
@@ -101,6 +103,7 @@ impl App {
             areas: Areas::default(),
             wanted: Arrangement::default(),
             zoom: None,
+            zoomed_at: None,
             user,
             logs: Arc::default(),
             reading: None,
@@ -500,29 +503,41 @@ impl App {
     fn arrange(&mut self) {
         let wanted = self.panes.iter().rev().find_map(|pane| pane.arrangement());
         let wanted = wanted.unwrap_or(self.wanted);
-        let zoom = self.zoom.map(|_| self.zoomed_part(wanted));
+        let zoom = self.zoomed_part(wanted);
         if wanted != self.wanted || zoom != self.zoom {
             (self.wanted, self.zoom) = (wanted, zoom);
             self.divide(self.areas.whole);
         }
     }
 
-    /// The part that gets the whole screen: the one that has the keys, in Find the text that was
-    /// found, in the review the difference, and in the context the text of the piece.
-    fn zoomed_part(&self, wanted: Arrangement) -> Focus {
-        let pane = self.panes.iter().rev().find(|pane| pane.is_fullscreen());
-        match pane.map(|pane| pane.key_context()) {
+    /// The part that gets the whole screen, if one does: the one that has the keys, in Find the text
+    /// that was found, in the review the difference, and in the context the text of the piece. What is
+    /// entered from a place that was zoomed begins with its list.
+    fn zoomed_part(&self, wanted: Arrangement) -> Option<Focus> {
+        let ground = self.ground();
+        if ground > self.zoomed_at? {
+            return None;
+        }
+        let pane = self.panes.get(ground);
+        Some(match pane.map(|pane| pane.key_context()) {
             Some(KeyContext::Find | KeyContext::Queue | KeyContext::Context) => Focus::Preview,
             _ => wanted.focus,
-        }
+        })
+    }
+
+    /// The pane that fills the screen.
+    fn ground(&self) -> usize {
+        let ground = self.panes.iter().rposition(|pane| pane.is_fullscreen());
+        ground.unwrap_or(0)
     }
 
     /// Gives one pane the whole screen, or divides it again.
     fn toggle_zoom(&mut self) {
-        self.zoom = match self.zoom {
+        self.zoomed_at = match self.zoom {
             Some(_) => None,
-            None => Some(self.zoomed_part(self.wanted)),
+            None => Some(self.ground()),
         };
+        self.zoom = self.zoomed_part(self.wanted);
         self.divide(self.areas.whole);
     }
 }

@@ -130,6 +130,7 @@ impl Workers {
             leaving: Arc::clone(&leaving),
             reported: Vec::new(),
             unwatched: Vec::new(),
+            held_up: 0,
         };
         let lock_wait = LockWait {
             events: events.clone(),

@@ -77,6 +77,25 @@ impl Expected {
     }
 }
 
+/// The directories that are watched only because one below them is awaited, each with those.
+#[derive(Debug, Clone, Default)]
+struct StandIns {
+    awaited: Arc<Mutex<HashMap<PathBuf, Vec<PathBuf>>>>,
+}
+
+impl StandIns {
+    fn set(&self, awaited: HashMap<PathBuf, Vec<PathBuf>>) {
+        *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
+    }
+
+    /// Whether a path matters: in such a directory only what leads to an awaited one does.
+    fn tell(&self, path: &Path) -> bool {
+        let stand_ins = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        let awaited = path.parent().and_then(|above| stand_ins.get(above));
+        awaited.is_none_or(|awaited| awaited.iter().any(|target| target.starts_with(path)))
+    }
+}
+
 /// Watches directories until it is dropped.
 #[derive(Debug)]
 pub struct DirectoryWatcher {
@@ -84,6 +103,7 @@ pub struct DirectoryWatcher {
     watched: HashMap<PathBuf, WatchDepth>,
     /// The targets of [`Self::await_targets`].
     awaited: Vec<(PathBuf, WatchDepth)>,
+    stand_ins: StandIns,
     expected: Expected,
 }
 
@@ -93,15 +113,18 @@ impl DirectoryWatcher {
         let (seen, seeing) = mpsc::channel();
         let watcher = notify::recommended_watcher(event_handler(seen)).map_err(watch_error)?;
         let expected = Expected::default();
-        let known = expected.clone();
+        let stand_ins = StandIns::default();
+        let (known, near) = (expected.clone(), stand_ins.clone());
+        let matters = move |path: &Path| !known.has(path) && near.tell(path);
         std::thread::Builder::new()
             .name("watch".to_owned())
-            .spawn(move || debounce(&seeing, &known, tell))
+            .spawn(move || debounce(&seeing, matters, tell))
             .map_err(|e| Error::io("watching files", e))?;
         Ok(Self {
             watcher,
             watched: HashMap::new(),
             awaited: Vec::new(),
+            stand_ins,
             expected,
         })
     }
@@ -139,9 +162,25 @@ impl DirectoryWatcher {
     /// Like [`Self::set_targets`], and in place of those that do not exist the nearest directories
     /// above, where it is seen when they come back.
     pub fn await_targets(&mut self, targets: Vec<(PathBuf, WatchDepth)>) -> Vec<Error> {
-        let failed = self.set_targets(&with_awaited(&targets));
         self.awaited = targets;
-        failed
+        self.watch_awaited()
+    }
+
+    fn watch_awaited(&mut self) -> Vec<Error> {
+        loop {
+            let (all, stand_ins) = with_awaited(&self.awaited);
+            self.stand_ins.set(stand_ins);
+            let failed = self.set_targets(&all);
+            // What came before the directory above was watched is not told.
+            if with_awaited(&self.awaited).0 == all {
+                return failed;
+            }
+        }
+    }
+
+    /// The directories that are watched.
+    pub fn watched(&self) -> HashSet<PathBuf> {
+        self.watched.keys().cloned().collect()
     }
 
     /// Watches awaited targets anew that are among the changed paths, or below one: they came or
@@ -154,7 +193,7 @@ impl DirectoryWatcher {
         let targets = self.watched.keys().filter(|target| is_changed(target));
         let replaced: Vec<PathBuf> = targets.cloned().collect();
         replaced.iter().for_each(|path| self.unwatch(path));
-        self.set_targets(&with_awaited(&self.awaited))
+        self.watch_awaited()
     }
 
     fn unwatch(&mut self, path: &Path) {
@@ -169,16 +208,26 @@ impl DirectoryWatcher {
     }
 }
 
-/// Adds to directories that are to be watched the nearest one above each that does not exist.
-fn with_awaited(targets: &[(PathBuf, WatchDepth)]) -> Vec<(PathBuf, WatchDepth)> {
-    let mut all = targets.to_vec();
+/// Adds to directories that are to be watched the nearest one above each that does not exist; returns
+/// these, too, with what they stand for.
+fn with_awaited(
+    targets: &[(PathBuf, WatchDepth)],
+) -> (Vec<(PathBuf, WatchDepth)>, HashMap<PathBuf, Vec<PathBuf>>) {
+    let mut stand_ins: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
     for (path, _) in targets.iter().filter(|(path, _)| !path.is_dir()) {
         let above = path.ancestors().skip(1).find(|path| path.is_dir());
-        if let Some(above) = above.filter(|above| all.iter().all(|(path, _)| path != above)) {
-            all.push((above.to_owned(), WatchDepth::Surface));
+        if let Some(above) = above.filter(|above| targets.iter().all(|(path, _)| path != above)) {
+            let of = stand_ins.entry(above.to_owned()).or_default();
+            of.push(path.clone());
         }
     }
-    all
+    let above = stand_ins.keys().cloned();
+    let all = targets.iter().cloned();
+    let mut all: Vec<_> = all
+        .chain(above.map(|above| (above, WatchDepth::Surface)))
+        .collect();
+    all[targets.len()..].sort_by(|a, b| a.0.cmp(&b.0));
+    (all, stand_ins)
 }
 
 fn watch_error(error: notify::Error) -> Error {
@@ -232,7 +281,7 @@ fn event_handler(
 
 fn debounce(
     seeing: &Receiver<notify::Result<notify::Event>>,
-    expected: &Expected,
+    matters: impl Fn(&Path) -> bool,
     tell: impl Fn(WatchEvent),
 ) {
     let mut known_failures: HashSet<String> = HashSet::new();
@@ -258,7 +307,7 @@ fn debounce(
         let mut paths: Vec<PathBuf> = batch
             .paths
             .into_iter()
-            .filter(|path| !is_temporary(path) && !expected.has(path))
+            .filter(|path| !is_temporary(path) && matters(path))
             .collect();
         paths.sort();
         if !paths.is_empty() {
@@ -333,6 +382,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn beside_what_is_awaited_nothing_is_told() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let root = temp.path().canonicalize().expect("canonical");
+        let awaited = root.join("agent/sessions");
+        let (sender, receiver) = mpsc::channel();
+        let mut watch =
+            DirectoryWatcher::start(move |event| drop(sender.send(event))).expect("starts");
+        let targets = vec![(awaited.clone(), WatchDepth::All)];
+        assert!(watch.await_targets(targets).is_empty());
+        assert_eq!(watch.watched(), HashSet::from([root.clone()]));
+        fs::write(root.join("other.md"), "other").expect("written");
+        fs::create_dir(root.join("agent")).expect("created");
+        assert_eq!(changed(&receiver), [root.join("agent")]);
+        fs::create_dir(&awaited).expect("created");
+        assert!(watch.renew(&[root.join("agent")]).is_empty());
+        assert_eq!(watch.watched(), HashSet::from([awaited.clone()]));
+        fs::write(awaited.join("a.jsonl"), "{}").expect("written");
+        assert_eq!(changed(&receiver), [awaited.join("a.jsonl")]);
+    }
+
     fn changed(receiver: &Receiver<WatchEvent>) -> Vec<PathBuf> {
         match receiver.recv_timeout(Duration::from_secs(10)) {
             Ok(WatchEvent::Changed(paths)) => paths,
@@ -345,9 +415,13 @@ mod tests {
         let (seen, seeing) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            debounce(&seeing, &Expected::default(), |event| {
-                drop(sender.send(event));
-            });
+            debounce(
+                &seeing,
+                |_| true,
+                |event| {
+                    drop(sender.send(event));
+                },
+            );
         });
         events.into_iter().for_each(event_handler(seen));
         thread.join().expect("ends");
@@ -372,9 +446,13 @@ mod tests {
         let (seen, seeing) = mpsc::channel();
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
-            debounce(&seeing, &Expected::default(), |event| {
-                drop(sender.send(event));
-            });
+            debounce(
+                &seeing,
+                |_| true,
+                |event| {
+                    drop(sender.send(event));
+                },
+            );
         });
         // More events than are taken: there is always one to take.
         while receiver.try_recv().is_err() {

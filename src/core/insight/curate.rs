@@ -197,6 +197,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The old name and the new one, if it says that something was renamed.
+    pub fn renaming(&self) -> Option<(&str, &str)> {
+        let is_its = self.rule == superseded::RULE.id;
+        superseded::told_names(&self.message).filter(|_| is_its)
+    }
+
     /// The words of its memory for which the rule spoke.
     pub fn marks(&self) -> impl Iterator<Item = &str> {
         let own = self.evidence.iter();

@@ -1,6 +1,7 @@
 //! The app's own handling of events: plans, commits, edited texts, conflicts.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::App;
 use crate::core::change::history::Record;
@@ -138,7 +139,7 @@ impl App {
             ),
             Ok(change) if change.is_empty() => say("Nothing would be different"),
             Ok(change) => {
-                notes.extend(change.index_sizes());
+                notes.extend(self.index_sizes(&change));
                 notes.extend(change.index_warning());
                 let dialog = ReviewDialog::new(request, change, notes);
                 push(dialog)
@@ -149,6 +150,18 @@ impl App {
             },
             Err(error) => say_trouble(error.to_string()),
         }
+    }
+
+    /// What the indexes of a change take; of several, each with the name of its store.
+    fn index_sizes(&self, change: &Change) -> Vec<String> {
+        let sizes = change.index_sizes();
+        let several = sizes.len() > 1;
+        let named = |(root, size): (&Path, String)| {
+            let mut stores = self.library.stores.iter().map(|snapshot| &snapshot.store);
+            let store = stores.find(|store| several && store.root().path() == root);
+            store.map_or(size.clone(), |store| format!("{} · {size}", store.name()))
+        };
+        sizes.into_iter().map(named).collect()
     }
 
     fn committed(&mut self, request: Box<Request>, result: Result<Option<Record>>) -> Vec<Step> {

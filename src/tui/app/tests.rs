@@ -173,7 +173,8 @@ impl TestApp {
     fn read(&self, target: &Target) -> Result<Document> {
         Ok(match target {
             Target::File { store, path } => {
-                let snapshot = self.library.store_by_id(store).expect("a store");
+                let snapshot = self.library.store_by_id(store);
+                let snapshot = snapshot.ok_or_else(|| Error::not_found(path))?;
                 snapshot.store.read(path)?
             }
             Target::Context { store } => {

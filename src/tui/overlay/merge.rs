@@ -157,7 +157,7 @@ impl Pane for MergeDialog {
 
     fn act(&mut self, action: Action, cx: &PaneContext<'_>) -> Option<Vec<Step>> {
         match action {
-            Action::PageDown | Action::PageUp => {
+            Action::PageDown | Action::PageUp | Action::Top | Action::Bottom => {
                 let lines = scrolled_lines(action, self.area(cx));
                 return lines.map(|lines| self.scroll_by(lines, cx));
             }

@@ -29,7 +29,7 @@ pub(crate) struct ReviewDialog {
 
 impl ReviewDialog {
     pub(crate) fn new(request: Box<Request>, change: Change, notes: Vec<String>) -> Self {
-        let diff = initial_diff(&change);
+        let diff = Diff::new(&change).unfolded();
         Self {
             request,
             change,
@@ -41,7 +41,7 @@ impl ReviewDialog {
     fn wrapped_notes(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let sizes = self.change.index_sizes();
         let notes = self.notes.iter().flat_map(|note| {
-            let is_size = sizes.contains(note);
+            let is_size = sizes.iter().any(|(_, size)| note.ends_with(size));
             let role = if is_size { Role::Muted } else { Role::Warn };
             let lines = cells::wrapped(note, usize::from(width)).into_iter();
             lines.map(move |line| theme.line(line, role))
@@ -147,19 +147,6 @@ impl ReviewDialog {
         let rows = u16::try_from(lines.len() + noted).unwrap_or(u16::MAX);
         centred(whole, width, rows.saturating_add(2))
     }
-}
-
-/// Returns the diff with all files unfolded, except deleted ones if there are several.
-fn initial_diff(change: &Change) -> Diff {
-    let mut diff = Diff::new(change);
-    let gone = change.shown().filter(|edit| edit.after.is_none());
-    let many = gone.count() > 1;
-    for (at, edit) in change.shown().enumerate() {
-        if edit.derived || (many && edit.after.is_none()) {
-            diff.toggle(at);
-        }
-    }
-    diff
 }
 
 impl Pane for ReviewDialog {

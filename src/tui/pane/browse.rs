@@ -25,7 +25,7 @@ use crate::core::memory::library::Library;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
 use crate::tui::action::Action;
-use crate::tui::effect::Target;
+use crate::tui::effect::{Request, Target};
 use crate::tui::event::{Event, LeftText, ReviewCounts};
 use crate::tui::keymap::KeyContext;
 use crate::tui::layout::{Arrangement, Divider, Focus, Visibility};
@@ -139,6 +139,19 @@ impl BrowsePane {
         if self.cursor.selected == before {
             return Vec::new();
         }
+        self.arrived(cx)
+    }
+
+    fn moved_to(&mut self, row: usize, cx: &PaneContext<'_>) -> Vec<Step> {
+        self.waiting = None;
+        self.is_beside_deleted = false;
+        let count = self.tree.rows.len();
+        self.cursor.select(row, Self::height(cx), count);
+        self.arrived(cx)
+    }
+
+    /// Shows the row to which the cursor was moved.
+    fn arrived(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         self.is_found = false;
         self.preview.mark(MarkedWords::default());
         self.update_preview(cx)
@@ -247,8 +260,14 @@ impl BrowsePane {
         } else if self.marks.range().is_some() {
             self.marks.drop_range();
         } else if self.filter.is_set() {
+            // What was found stays under the cursor, where it was folded away before, too.
+            let found = self.selected();
             self.filter.clear();
-            return self.filtered(cx);
+            let steps = self.filtered(cx);
+            return found
+                .filter(|found| self.selected().as_ref() != Some(found))
+                .and_then(|found| self.go(&found, cx))
+                .unwrap_or(steps);
         } else if !self.marks.keys().is_empty() {
             self.marks.clear();
         } else if self.options.order.take().is_some() {
@@ -384,9 +403,13 @@ impl Pane for BrowsePane {
                 Vec::new()
             }
             Event::Committed {
+                request,
                 result: Ok(Some(record)),
-                ..
             } => {
+                if let Request::Merge { text, .. } = &**request {
+                    let merged = Key::Memory(text.store(), text.path.clone());
+                    self.marks.retain(|key| *key != merged);
+                }
                 let is_left = |file: &FileChange| file.after.is_some() && !file.derived;
                 self.is_beside_deleted = !record.files.iter().any(is_left);
                 self.go_to_changed(record, cx)

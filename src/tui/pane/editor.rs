@@ -383,6 +383,15 @@ impl Pane for EditorPane {
         self.after(outcome, cx)
     }
 
+    /// A text that was left may be of a file that has changed since.
+    fn resume(&mut self, _cx: &PaneContext<'_>) -> Vec<Step> {
+        if self.is_modified {
+            self.look_outside()
+        } else {
+            Vec::new()
+        }
+    }
+
     fn on_event(&mut self, event: &Event, cx: &PaneContext<'_>) -> Vec<Step> {
         match event {
             Event::Committed {

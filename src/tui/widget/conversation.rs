@@ -79,6 +79,8 @@ pub(crate) struct Conversation {
     words: MarkedWords,
     /// Whether only what was said is searched for them, as where they were found.
     says_only: bool,
+    /// The line that Find showed of them.
+    found: Option<MessageLine>,
     /// The lines that have the words, in order.
     matches: Vec<MatchPlace>,
     /// The line that was gone to last.
@@ -127,6 +129,7 @@ impl Conversation {
             toggled: HashSet::new(),
             words: MarkedWords::default(),
             says_only: false,
+            found: None,
             matches: Vec::new(),
             current: None,
             selected: 0,
@@ -231,9 +234,10 @@ impl Conversation {
         self.pieces.is_empty()
     }
 
-    /// Replaces the transcript by a newer one; a cursor at the end stays at the end.
+    /// Replaces the transcript by a newer one; a cursor at the end stays at the end when it has grown.
     pub(crate) fn refresh(&mut self, transcript: Arc<Transcript>, viewport: Viewport<'_>) {
-        let is_last = self.selected + 1 >= self.pieces.len();
+        let has_grown = transcript.messages.len() > self.transcript.messages.len();
+        let is_last = has_grown && self.selected + 1 >= self.pieces.len();
         let left = self.place();
         self.transcript = transcript;
         self.return_to(left, viewport);

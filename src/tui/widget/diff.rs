@@ -60,18 +60,48 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    /// Creates the diff of a change; generated files are folded.
+    /// Creates the diff of a change; generated files are folded. A file that goes elsewhere is one
+    /// file, with what else changes in it.
     pub(crate) fn new(change: &Change) -> Self {
         let edits: Vec<&Edit> = change.shown().collect();
-        let mut files: Vec<File> = edits.iter().map(|edit| file(edit)).collect();
         let several = edits.windows(2).any(|edits| edits[0].root != edits[1].root);
-        if several {
-            // The same name may stand in several stores.
-            for (file, edit) in files.iter_mut().zip(edits) {
-                file.name = format!("{}  {}", file.name, short_path(&edit.root));
-            }
+        // The same name may stand in several stores.
+        let name = |edit: &Edit| match several {
+            true => format!("{}  {}", edit.reference(), short_path(&edit.root)),
+            false => edit.reference(),
+        };
+        let sources: Vec<Option<&Edit>> = edits.iter().map(|to| source(to, &edits)).collect();
+        let is_source = |edit: &&&Edit| {
+            let mut sources = sources.iter().flatten();
+            sources.any(|from| std::ptr::eq(*from, **edit))
+        };
+        let with_sources = edits.iter().zip(&sources);
+        let files = with_sources.filter(|(edit, _)| !is_source(edit));
+        let files = files.map(|(edit, from)| match from {
+            Some(from) => File {
+                name: format!("{} → {}", name(from), name(edit)),
+                note: "",
+                ..file(edit, from.before.as_deref())
+            },
+            None => File {
+                name: name(edit),
+                ..file(edit, edit.before.as_deref())
+            },
+        });
+        Self {
+            files: files.collect(),
+            top: 0,
         }
-        Self { files, top: 0 }
+    }
+
+    /// The same with every file unfolded, except deleted ones if there are several.
+    pub(crate) fn unfolded(mut self) -> Self {
+        let is_gone = |file: &File| file.note == DELETED;
+        let many = self.files.iter().filter(|file| is_gone(file)).count() > 1;
+        for file in &mut self.files {
+            file.is_folded = many && is_gone(file);
+        }
+        self
     }
 
     pub(crate) fn toggle(&mut self, file: usize) {
@@ -125,18 +155,43 @@ impl Diff {
     }
 }
 
-fn file(edit: &Edit) -> File {
-    let before = edit.before.as_deref().unwrap_or_default();
+/// What is said of a file that goes.
+const DELETED: &str = "deleted";
+
+/// The edit that takes away the file that another one puts elsewhere: of the same name or text, or the
+/// only one that goes where only one comes with the most of its lines. `None` for other edits.
+fn source<'a>(to: &Edit, edits: &[&'a Edit]) -> Option<&'a Edit> {
+    let comes = |edit: &Edit| !edit.derived && edit.before.is_none() && edit.after.is_some();
+    let goes = |edit: &Edit| !edit.derived && edit.before.is_some() && edit.after.is_none();
+    if !comes(to) {
+        return None;
+    }
+    let gone = || edits.iter().copied().filter(|edit| goes(edit));
+    let name = |edit: &Edit| edit.path.rsplit('/').next().map(str::to_owned);
+    let is_kept = |from: &Edit| {
+        let before = from.before.as_deref().unwrap_or_default();
+        let (_, removed) = diff::counts(before, to.after.as_deref().unwrap_or_default());
+        2 * removed <= diff::lines(before).len()
+    };
+    let is_only = || gone().count() == 1 && edits.iter().filter(|edit| comes(edit)).count() == 1;
+    gone()
+        .find(|from| name(from) == name(to))
+        .or_else(|| gone().find(|from| from.before == to.after))
+        .or_else(|| gone().find(|from| is_only() && is_kept(from)))
+}
+
+fn file(edit: &Edit, before: Option<&[u8]>) -> File {
+    let before = before.unwrap_or_default();
     let after = edit.after.as_deref().unwrap_or_default();
     let (added, removed) = diff::counts(before, after);
     let note = match (&edit.before, &edit.after) {
         (None, Some(_)) => "new",
-        (Some(_), None) => "deleted",
+        (Some(_), None) => DELETED,
         _ if before == after => "unchanged",
         _ => "",
     };
     File {
-        name: edit.reference(),
+        name: String::new(),
         note,
         added,
         removed,
@@ -464,6 +519,51 @@ mod tests {
             lines.len() < MOST_SHOWN / 50 && last.contains('…'),
             "{last}"
         );
+    }
+
+    #[test]
+    fn a_file_that_goes_elsewhere_is_one_file_with_what_changes_in_it() {
+        let theme = Theme::default();
+        let shown = |edits: Vec<Edit>| {
+            let diff = Diff::new(&Change {
+                verb: ChangeVerb::Rename,
+                message: String::new(),
+                edits,
+                of: None,
+                rejected: Vec::new(),
+            });
+            let lines = diff.unfolded().lines(&theme, 40).into_iter();
+            let lines = lines.map(|line| line.to_string().trim_end().to_owned());
+            lines.collect::<Vec<_>>()
+        };
+        let text = "one\ntwo\nthree\n";
+        let lines = shown(vec![
+            edit("a.md", Some(text), None),
+            edit("b.md", None, Some(text)),
+            edit("c.md", Some("see a\n"), Some("see b\n")),
+        ]);
+        assert_eq!(lines[0], "  a.md → b.md");
+        assert!(lines[2].starts_with("▾ c.md"), "{lines:?}");
+        let lines = shown(vec![
+            edit("a.md", Some(text), None),
+            edit("b.md", None, Some("one\n2\nthree\n")),
+        ]);
+        assert!(lines[0].starts_with("▾ a.md → b.md"), "{lines:?}");
+        assert_eq!(
+            lines.iter().filter(|line| line.contains("- two")).count(),
+            1
+        );
+        assert!(
+            !lines.iter().any(|line| line.contains("- one")),
+            "{lines:?}"
+        );
+        // What is merged comes from nowhere.
+        let lines = shown(vec![
+            edit("a.md", Some(text), None),
+            edit("b.md", Some(text), None),
+            edit("c.md", None, Some("all of it\n")),
+        ]);
+        assert!(!lines.iter().any(|line| line.contains('→')), "{lines:?}");
     }
 
     #[test]

@@ -36,14 +36,20 @@ pub(crate) struct CorpusWorker {
     pub(crate) reported: Vec<String>,
     /// The directories that cannot be watched, which have been reported.
     pub(crate) unwatched: Vec<String>,
+    /// How many refreshes in a row another process has held up.
+    pub(crate) held_up: u8,
 }
+
+/// How many refreshes in a row may be held up: each waits for a while.
+const MOST_HELD_UP: u8 = 10;
 
 impl CorpusWorker {
     fn refresh(&mut self) {
         let mut files = self.catalog.files();
-        if self.is_watching {
-            // Before they are read: what is written meanwhile is read again.
-            self.watch_logs(&files);
+        // Before they are read: what is written meanwhile is read again. What came into a folder
+        // before that was watched is not told.
+        if self.is_watching && self.watch_logs(&files) {
+            files = self.catalog.files();
         }
         let meter = ProgressReporter {
             events: self.events.clone(),
@@ -93,8 +99,10 @@ impl CorpusWorker {
             all => all,
         };
         self.events.send(Event::Reading(None));
+        let mut is_held_up = false;
         match read {
             Ok((ScopedCorpus { corpus, unread, .. }, logs)) => {
+                is_held_up = corpus.is_held_up();
                 // The same errors are reported once, however often the logs are read.
                 if self.reported != unread {
                     unread.first().into_iter().for_each(|error| {
@@ -115,6 +123,11 @@ impl CorpusWorker {
                 self.search_worker.send(search::Job::Logs(corpus));
             }
             Err(error) => self.events.fail(&error),
+        }
+        // Nothing tells when another process has read them.
+        self.held_up = if is_held_up { self.held_up + 1 } else { 0 };
+        if (1..MOST_HELD_UP).contains(&self.held_up) && !self.leaving.load(Ordering::Relaxed) {
+            self.refresh();
         }
     }
 
@@ -142,9 +155,12 @@ impl CorpusWorker {
         Ok(!copies.is_empty())
     }
 
-    /// Watches the directories of the logs, where new ones may appear.
-    fn watch_logs(&mut self, files: &[LogFile]) {
-        let Some(watch) = &mut self.watch else { return };
+    /// Watches the directories of the logs, where new ones may appear; returns whether there are
+    /// others than before.
+    fn watch_logs(&mut self, files: &[LogFile]) -> bool {
+        let Some(watch) = &mut self.watch else {
+            return false;
+        };
         let mut folders: Vec<(PathBuf, WatchDepth)> = self
             .catalog
             .locations
@@ -165,8 +181,12 @@ impl CorpusWorker {
                 folders.push((parent.to_owned(), WatchDepth::Surface));
             }
         }
-        let failed = watch.set_targets(&folders);
+        let before = watch.watched();
+        // An agent that is new here makes its folder with its first log.
+        let failed = watch.await_targets(folders);
+        let is_new = watch.watched() != before;
         self.events.tell_unwatched(&failed, &mut self.unwatched);
+        is_new
     }
 }
 
@@ -246,5 +266,73 @@ impl Progress for TimeSlice<'_> {
 
     fn is_cancelled(&self) -> bool {
         self.meter.is_cancelled() || Instant::now() >= self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::thread::Queue;
+    use super::*;
+    use crate::core::log::LogLocations;
+    use crate::core::memory::config::TimelineSettings;
+    use crate::core::search::catalog::LogScope;
+
+    #[test]
+    fn a_log_that_another_process_kept_from_being_read_is_read_once_that_is_done() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let folder = home.path().join(".claude/projects/-p");
+        fs::create_dir_all(&folder).expect("folders");
+        let write = |id: &str| {
+            let record = serde_json::json!({
+                "type": "user", "uuid": id, "cwd": "/p", "sessionId": id,
+                "message": { "role": "user", "content": "hello there" },
+            });
+            let log = folder.join(format!("{id}.jsonl"));
+            fs::write(log, format!("{record}\n")).expect("a log");
+        };
+        let cache = home.path().join("cache");
+        let (events, received) = EventSender::new();
+        let mut worker = CorpusWorker {
+            catalog: LogCatalog {
+                locations: LogLocations::of_home(home.path()),
+                kept: None,
+                cache: cache.clone(),
+                scope: LogScope::All,
+                timeline: TimelineSettings::default(),
+            },
+            watch: None,
+            is_watching: true,
+            search_worker: Queue::new().sender(),
+            why_worker: Queue::new().sender(),
+            curate_worker: None,
+            timeline_worker: None,
+            events,
+            leaving: Arc::default(),
+            reported: Vec::new(),
+            unwatched: Vec::new(),
+            held_up: 0,
+        };
+        let mut listed = || {
+            worker.perform(LogsJob::Refresh);
+            let logs = received.try_iter().filter_map(|event| match event {
+                Event::LogsListed(logs) => Some(logs.iter().map(|group| group.logs.len()).sum()),
+                _ => None,
+            });
+            logs.last()
+        };
+        write("11111111-1111-1111-1111-111111111111");
+        assert_eq!(listed(), Some(1_usize));
+        write("22222222-2222-2222-2222-222222222222");
+        let lock = fs::File::open(cache.join("lock")).expect("there");
+        lock.lock().expect("locked");
+        let other = std::thread::spawn(move || {
+            // Longer than a refresh waits.
+            std::thread::sleep(Duration::from_millis(800));
+            drop(lock);
+        });
+        assert_eq!(listed(), Some(2));
+        other.join().expect("ends");
     }
 }

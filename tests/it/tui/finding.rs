@@ -248,3 +248,21 @@ fn the_divider_is_dragged() {
     });
     tty.quit();
 }
+
+#[test]
+fn the_first_log_of_an_agent_that_is_new_here_is_listed_at_once() {
+    let home = shop();
+    talk(&home);
+    let tty = Tty::seeing(&home, "1 session");
+    let id = "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee";
+    let cwd = home.project();
+    home.file(
+        &format!(".codex/sessions/2026/02/11/rollout-2026-02-11T10-00-00-{id}.jsonl"),
+        format!(
+            "{{\"timestamp\":\"2026-02-11T10:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{{\"id\":\"{id}\",\"cwd\":\"{}\"}}}}\n{{\"timestamp\":\"2026-02-11T10:00:01.000Z\",\"type\":\"event_msg\",\"payload\":{{\"type\":\"user_message\",\"message\":\"which tea is it?\"}}}}\n",
+            cwd.display()
+        ),
+    );
+    tty.see("2 sessions");
+    tty.quit();
+}

@@ -316,6 +316,15 @@ struct Using<'a> {
     own: Vec<Renaming>,
 }
 
+const USES: &str = "uses the name ";
+const NOW: &str = ", which is ";
+
+/// The old name and the new one that the message of a finding tells, if it is about a renaming.
+pub(super) fn told_names(message: &str) -> Option<(&str, &str)> {
+    let (old, rest) = message.strip_prefix(USES)?.split_once(NOW)?;
+    Some((old, rest.split_once(" now, as ")?.0))
+}
+
 /// The finding that a memory uses the old name of a renaming, if it does.
 fn old_name(
     collection: &Collection<'_>,
@@ -375,7 +384,7 @@ fn old_name(
     );
     Some(Found {
         line: Some(first),
-        message: format!("uses the name {old}, which is {new} now, as {subject} says"),
+        message: format!("{USES}{old}{NOW}{new} now, as {subject} says"),
         subject,
         evidence,
         fix: None,

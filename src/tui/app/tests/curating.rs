@@ -438,3 +438,17 @@ fn escape_takes_the_marks_away_and_then_leaves() {
     ui.lacks(["marked"]);
     ui.after("<esc>").is_in(KeyContext::Tree);
 }
+
+#[test]
+fn what_uses_an_old_name_begins_with_the_names() {
+    let mut ui = TestApp::new();
+    let head = |name: &str| format!("---\nname: {name}\ndescription: d\ntype: project\n---\n\n");
+    let renamed = "2026-06-01: renamed APP_ENV→SHIP_ENV everywhere.\n";
+    ui.write("renaming.md", &format!("{}{renamed}", head("Renaming")));
+    ui.write(
+        "env.md",
+        &format!("{}Set APP_ENV=dev in tests.\n", head("Env")),
+    );
+    ui.open_findings();
+    ui.shows(["APP_ENV → SHIP_ENV · env"]);
+}

@@ -398,3 +398,22 @@ fn a_frame_of_another_size_is_drawn_in_every_place() {
         }
     }
 }
+
+#[test]
+fn a_place_that_is_entered_from_a_zoomed_one_shows_its_list() {
+    for keys in ["+", "<tab> +"] {
+        let mut ui = TestApp::with_logs();
+        ui.press(keys);
+        ui.after("/ auth").shows(["find ❯", "◆ Auth Refactor"]);
+        // There it is zoomed for itself, and back where it was it still is.
+        ui.after("<a-z>").lacks(["◆ Auth Refactor"]);
+        ui.after("<a-z>").shows(["◆ Auth Refactor"]);
+    }
+    let mut ui = TestApp::new();
+    ui.press("+");
+    let whole = ui.row("▌").trim_end().chars().count();
+    ui.press("H");
+    ui.tell(Event::HistoryLoaded(Vec::new()));
+    ui.after("<esc>").is_in(KeyContext::Tree);
+    assert_eq!(ui.row("▌").trim_end().chars().count(), whole);
+}

@@ -55,6 +55,47 @@ fn a_section_is_marked_at_once_folded_or_not() {
 }
 
 #[test]
+fn marking_goes_on_to_memories_alone() {
+    let mut ui = TestApp::new();
+    ui.press(PREFERENCES);
+    ui.after("<space>").is_at("Auth Refactor");
+    ui.after("<space> <space>").is_at("Working Memory");
+    ui.shows(["3 marked"]);
+    ui.select("2026-02");
+    ui.after("<space> <space>").lacks(["5 marked"]);
+}
+
+#[test]
+fn what_is_folded_is_marked_with_its_section() {
+    let mut ui = TestApp::new();
+    ui.press("j j j <space>");
+    assert!(!ui.row("▾ Project").contains('✓'));
+    ui.press("h");
+    assert!(ui.row("▸ Project").contains('✓'), "{}", ui.text());
+    ui.press("U g h");
+    ui.after("V <space>").shows(["3 marked"]);
+    assert!(ui.row("▸ claude").contains('✓'), "{}", ui.text());
+    assert_eq!(
+        deleted(&ui.press("d")),
+        ["auth.md", "release.md", "user_prefs.md"]
+    );
+    // Of a part of it nothing is said.
+    ui.press("l");
+    ui.select("User Preferences");
+    ui.press("<space> g h");
+    assert!(!ui.row("▸ claude").contains('✓'), "{}", ui.text());
+}
+
+#[test]
+fn what_a_filter_found_stays_under_the_cursor_where_it_was_folded_away() {
+    let mut ui = TestApp::new();
+    ui.press("g h");
+    ui.after("f release<cr>").is_at("Release Process");
+    ui.after("<esc>").is_at("Release Process");
+    ui.shows(["Auth Refactor"]);
+}
+
+#[test]
 fn marks_are_inverted_in_their_store() {
     let mut ui = TestApp::at_auth();
     ui.press("<space> *");
@@ -69,6 +110,10 @@ fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     has(&row, "Auth Refactor ");
     has(&row, " claude  ");
     ui.lacks(["▾ claude"]);
+    // Of a single store no name is needed.
+    ui.after("f claude");
+    assert!(!ui.row("▌").contains(" claude  "), "{}", ui.text());
+    ui.after("<esc>");
     ui.after("S g").shows(["largest first"]);
     ui.is_at("Auth Refactor");
     ui.after("S S").shows(["never read first"]);
@@ -172,6 +217,51 @@ fn all_marked_memories_move_and_their_links_follow_or_stay() {
     // The same name in two stores is told apart.
     ui.shows(["a.md  /one/x", "a.md  /two/y"]);
     assert_eq!(requested(&ui.press("l")), stays);
+}
+
+#[test]
+fn a_planned_change_scrolls_to_its_ends_and_names_the_stores_of_two_indexes() {
+    let mut ui = TestApp::at_auth();
+    let effects = ui.press("d");
+    let (generation, request) = super::plan_of(&effects);
+    let long: String = (1..60)
+        .map(|number| format!("- [m{number}](m{number}.md)\n"))
+        .collect();
+    let index = |store: &str, text: &str| Edit {
+        root: ui.id(store).root().to_owned(),
+        layout: Layout::Index,
+        path: "MEMORY.md".to_owned(),
+        before: Some(long.clone().into_bytes()),
+        after: Some(text.as_bytes().to_vec()),
+        derived: true,
+        emptied: Vec::new(),
+        attributes: Attributes::default(),
+    };
+    let change = Change {
+        verb: ChangeVerb::Delete,
+        message: String::new(),
+        edits: vec![
+            index("claude", "- [first](a.md)\n"),
+            index("facts", "- [last](b.md)\n"),
+        ],
+        of: None,
+        rejected: Vec::new(),
+    };
+    ui.tell(Event::Planned {
+        generation,
+        request,
+        result: Ok(change),
+        notes: Vec::new(),
+    });
+    ui.is_in(KeyContext::Deleting);
+    ui.shows([
+        "claude · MEMORY.md: 59 → 1 of",
+        "facts · MEMORY.md: 59 → 1 of",
+    ]);
+    for (to_end, to_start) in [("G", "g"), ("<end>", "<home>")] {
+        ui.after(to_end).shows(["last"]).lacks(["▾ MEMORY.md  /"]);
+        ui.after(to_start).lacks(["[last]"]).shows(["[m1]"]);
+    }
 }
 
 fn two_files(path: &str, roots: [&str; 2]) -> Change {

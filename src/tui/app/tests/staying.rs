@@ -125,6 +125,14 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
     ui.after("<up>").shows(["❯ tea"]);
     ui.after("<down>").shows(["❯ jwt"]);
     ui.after("<up> <up>").shows(["❯ jwt"]); // before the earliest comes what was there
+    for query in ["release", "user"] {
+        ui.press("<esc> / ");
+        ui.press(query);
+    }
+    ui.after("<esc> / <up> <up> <up>").shows(["❯ tea"]);
+    ui.after("<down>").shows(["❯ jwt"]);
+    ui.after("<down>").shows(["❯ release"]);
+    ui.after("<down>").shows(["❯ user"]); // what was there, and then the rows
     ui.press("<esc> / release");
     // It is replaced.
     ui.shows(["❯ release "]);

@@ -1,9 +1,12 @@
 //! Edited texts: kept while typing, saved, left for later.
 
+use std::fs;
+
 use ratatui::crossterm::event::Event as Input;
 
 use super::{TestApp, has, is_forgotten, kept_text, moment, outside, you};
-use crate::core::change::commit;
+use crate::core::change::{ChangeVerb, commit};
+use crate::core::disk::revision::Revision;
 use crate::tui::effect::{Effect, LibraryJob, Request, UnsavedJob, WriteJob};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
@@ -132,4 +135,30 @@ fn keys_that_arrive_at_once_are_kept_once_and_saved() {
     };
     assert!(kept.text.contains("abcabc## Decision"), "{}", kept.text);
     assert!(matches!(&**request, Request::Save(text) if text == kept));
+}
+
+#[test]
+fn a_text_that_is_opened_again_tells_what_was_changed_outside_meanwhile() {
+    let mut ui = TestApp::at_auth();
+    ui.press("e X <esc>");
+    let text = fs::read_to_string(ui.path("auth.md")).expect("reads");
+    ui.write("auth.md", &format!("{text}- refresh token: 30 days\n"));
+    ui.after("e").is_in(KeyContext::Editor);
+    ui.shows(["! changed outside, +1 −0: saving merges both"]);
+}
+
+#[test]
+fn what_was_merged_is_not_marked_any_more() {
+    let mut ui = TestApp::at_auth();
+    let kept = ui.press("e X");
+    let text = kept_text(&kept).clone();
+    ui.after("<esc> <space> <space>").shows(["2 marked"]);
+    let record = super::pruning::record(&ui, "A", ChangeVerb::Merge, &["auth.md"]);
+    let others = vec![(ui.id("claude"), "gone.md".to_owned(), Revision::of(b"x"))];
+    ui.tell(Event::Committed {
+        request: Box::new(Request::Merge { text, others }),
+        result: Ok(Some(record)),
+    });
+    ui.shows(["1 marked"]);
+    assert!(!ui.row("Auth Refactor").contains('✓'), "{}", ui.text());
 }

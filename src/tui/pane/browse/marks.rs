@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::BrowsePane;
-use super::tree::{Key, Node, TreeRow, group_of, matches_filter};
+use super::tree::{Fold, Key, Node, TreeRow, group_of, matches_filter};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::library::StoreSnapshot;
 use crate::core::memory::store::StoreId;
@@ -24,7 +24,7 @@ impl BrowsePane {
         };
         let rows = self.tree.rows[rows].iter();
         let mut marked = self.marks.keys().clone();
-        marked.extend(rows.filter_map(|row| self.memory_key(row)));
+        marked.extend(rows.flat_map(|row| self.keys_of(row)));
         Cow::Owned(marked)
     }
 
@@ -94,15 +94,27 @@ impl BrowsePane {
         Some(start.min(here)..=start.max(here))
     }
 
-    /// The memory or the entry of a row; `None` for other rows.
-    fn memory_key(&self, row: &TreeRow) -> Option<Key> {
-        match row.node {
-            Node::Memory(..) | Node::Entry(..) => Some(self.tree.key(&self.library, row)),
-            _ => None,
+    /// The memory or the entry of a row, or those that are folded into it.
+    fn keys_of(&self, row: &TreeRow) -> Vec<Key> {
+        let key = self.tree.key(&self.library, row);
+        match row.fold {
+            _ if is_memory(row) => vec![key],
+            Some(Fold::Closed) => self.memories_below(&key),
+            _ => Vec::new(),
         }
     }
 
-    /// Marks the row under the cursor, or takes its mark away: a memory, or a whole section.
+    /// Whether all of what a row stands for is marked.
+    pub(super) fn is_marked(&self, row: &TreeRow, marked: &BTreeSet<Key>) -> bool {
+        if marked.is_empty() {
+            return false;
+        }
+        let keys = self.keys_of(row);
+        !keys.is_empty() && keys.iter().all(|key| marked.contains(key))
+    }
+
+    /// Marks the row under the cursor, or takes its mark away: a memory, or a whole section. From a
+    /// memory the cursor goes on to the next one, never to a section.
     pub(super) fn mark(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {
         if self.marks.range().is_some() {
             return self.end_range();
@@ -111,7 +123,12 @@ impl BrowsePane {
             && matches!(key, Key::Memory(..) | Key::Entry(..))
         {
             self.marks.toggle(vec![key]);
-            return self.moved(Move::Down, cx);
+            let here = self.cursor.selected;
+            let next = self.tree.rows.iter().skip(here + 1).position(is_memory);
+            return match next {
+                Some(between) => self.moved_to(here + 1 + between, cx),
+                None => Vec::new(),
+            };
         }
         let section: Vec<Key> = match self.selected() {
             Some(key) => self.memories_below(&key),
@@ -206,4 +223,9 @@ impl BrowsePane {
         }
         keys
     }
+}
+
+/// Whether a row is one that is marked by itself.
+fn is_memory(row: &TreeRow) -> bool {
+    matches!(row.node, Node::Memory(..) | Node::Entry(..))
 }

@@ -70,7 +70,7 @@ impl BrowsePane {
         }
         let line = |at: usize, look| {
             let row = &self.tree.rows[at];
-            let is_marked = marked.contains(&self.tree.key(&self.library, row));
+            let is_marked = self.is_marked(row, &marked);
             self.line(row, RowLook { is_marked, ..look }, cx)
         };
         self.cursor.draw(frame, rows, self.tree.rows.len(), line);
@@ -239,7 +239,8 @@ impl BrowsePane {
             _ if is_by_size => format_size(memory.size),
             _ => format_age(cx.ledger.last_change(snapshot.store.id(), memory), cx.now),
         };
-        if self.options.order.is_some() {
+        let is_here = |row: &TreeRow| matches!(row.node, Node::Memory(store, _) if store == at);
+        if self.options.order.is_some() && !self.tree.rows.iter().all(is_here) {
             // A column of its own, so that names are either whole or cut at the same place.
             let widest = (usize::from(cx.areas.tree.width) / 4).clamp(6, 24);
             let name = store_label(snapshot.store.name(), widest);

@@ -141,6 +141,10 @@ impl CuratePane {
             let style = severity_style(finding.severity, theme);
             left.push(Span::styled(finding.rule, style));
             left.push(Span::styled(format!(" · {subject}"), muted));
+        } else if let Some((old, new)) = finding.renaming() {
+            // Many memories may use many old names: what differs comes first.
+            left.push(Span::raw(escape_line(&format!("{old} → {new}"))));
+            left.push(Span::styled(format!(" · {name}"), muted));
         } else if subject.is_empty() || subject == finding.path || subject == name {
             left.push(Span::raw(name));
         } else if names_another(located) {

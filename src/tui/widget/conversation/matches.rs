@@ -12,6 +12,7 @@ use crate::tui::widget::list::Move;
 impl Conversation {
     pub(crate) fn mark(&mut self, words: MarkedWords, viewport: Viewport<'_>) {
         self.words = words;
+        self.found = None;
         self.says_only = false;
         self.find_matches();
         self.show_marks(viewport);
@@ -63,13 +64,30 @@ impl Conversation {
     fn places_in(&self, messages: impl IntoIterator<Item = (usize, usize)>) -> Vec<MatchPlace> {
         let mut places = Vec::new();
         for (piece, message) in messages {
-            let lines = self.words.lines_in(self.text(message)).into_iter();
-            places.extend(lines.map(|line| MatchPlace {
+            let mut lines = self.words.lines_in(self.text(message));
+            // Where they stand on different lines only, the one that Find showed is the place.
+            if let Some(found) = self.found.filter(|found| found.message == message)
+                && let [only] = lines.as_mut_slice()
+                && !self.words.all_in(self.line(MessageLine {
+                    message,
+                    line: *only,
+                }))
+            {
+                *only = found.line;
+            }
+            places.extend(lines.into_iter().map(|line| MatchPlace {
                 piece,
                 at: MessageLine { message, line },
             }));
         }
         places
+    }
+
+    fn line(&self, at: MessageLine) -> &str {
+        self.text(at.message)
+            .lines()
+            .nth(at.line)
+            .unwrap_or_default()
     }
 
     /// The line that was gone to, if the cursor is still there.
@@ -176,6 +194,7 @@ impl Conversation {
         });
         let is_tools = |kind| matches!(kind, MessageKind::ToolCall | MessageKind::ToolResult);
         self.says_only = kind.is_some_and(|kind| !is_tools(kind));
+        self.found = at;
         self.find_matches();
         let Some(at) = at else {
             return self.lay_out(viewport);

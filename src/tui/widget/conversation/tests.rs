@@ -224,6 +224,43 @@ fn every_line_with_the_words_is_a_match_of_its_own() {
 }
 
 #[test]
+fn a_line_that_find_showed_is_a_match_although_another_has_as_many_of_the_words() {
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 12);
+    let text = "the wrapping of it\n\nan error\n\nmore wrapping of it";
+    let transcript = Transcript {
+        messages: vec![message(1, Who::Assistant, MessageKind::Text, text)],
+        ..Transcript::default()
+    };
+    let mut talk = Conversation::new(info(), Arc::new(transcript));
+    let words = MarkedWords::new(["error", "wrapping"]);
+    talk.go_to(1, Some(4), words, viewport);
+    let landing = talk.current;
+    assert_eq!(talk.match_count(), Some((1, 1)));
+    for step in [Move::Down, Move::Up] {
+        assert!(talk.next_match(step, viewport));
+        assert_eq!((talk.current, talk.match_count()), (landing, Some((1, 1))));
+    }
+}
+
+#[test]
+fn a_hit_at_the_end_stays_in_sight_when_the_same_is_read_again() {
+    let stage = TestConversation::new();
+    let viewport = stage.viewport(80, 8);
+    let long: Vec<String> = (0..40).map(|number| format!("line {number}")).collect();
+    let text = format!("the needle\n\n{}", long.join("\n\n"));
+    let transcript = Arc::new(Transcript {
+        messages: vec![message(1, Who::Assistant, MessageKind::Text, &text)],
+        ..Transcript::default()
+    });
+    let mut talk = Conversation::new(info(), Arc::clone(&transcript));
+    talk.go_to(1, None, MarkedWords::new(["needle"]), viewport);
+    talk.refresh(transcript, viewport);
+    let shown = drawn(&talk, 80, 8).join("\n");
+    assert!(shown.contains("the needle"), "{shown}");
+}
+
+#[test]
 fn what_is_said_meanwhile_is_followed_at_the_end_only() {
     let stage = TestConversation::new();
     let viewport = stage.viewport(80, 5);
