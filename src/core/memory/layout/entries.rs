@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{
     FileLimit, FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput,
-    append_entry, format_files,
+    append_entry, format_files, note,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
@@ -17,7 +17,7 @@ use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::{Frontmatter, scalar};
 use crate::core::text::header::section::{by_heading, by_mark, heading};
 use crate::core::text::header::{Entry, fitted, newline, prose, slug, summary};
-use crate::core::text::{diff, one_line};
+use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 /// The layout of files with entries.
@@ -32,9 +32,6 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 
 /// How many bytes of its summary Codex sends: its start and its end.
 pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
-
-/// The folder of the notes that Codex's consolidation follows.
-const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
 /// How the names of OpenClaw's workspaces begin.
 pub(in crate::core) const WORKSPACE: &str = "workspace";
@@ -106,7 +103,7 @@ fn is_memory(root: &Root, path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);
     match folder {
         Some("skills") => false,
-        Some("extensions") => path.starts_with(CODEX_NOTES),
+        Some("extensions") => path.starts_with(note::FOLDER),
         _ if is_workspace(root) => {
             folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md")
         }
@@ -149,7 +146,7 @@ fn with_fields(input: &WriteInput<'_>) -> String {
 /// file of its own in the directory itself.
 pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
     if is_codex(root) {
-        &[CODEX_NOTES]
+        &[note::FOLDER]
     } else if limit(root, "MEMORY.md").is_some() {
         &["MEMORY.md", "USER.md"]
     } else if copilot_workspace(root.path()).is_some() {
@@ -354,22 +351,11 @@ impl Rules for Entries {
         planned: &dyn FileView,
         touched: &[TouchedFile],
     ) -> Result<Option<(String, String)>> {
-        let root = planned.root();
-        let notes: Vec<String> = touched
-            .iter()
-            .filter(|_| is_codex(root))
-            .filter_map(|touch| codex_note(planned, root, touch).transpose())
-            .collect::<Result<_>>()?;
-        let Some(first) = touched.first().filter(|_| !notes.is_empty()) else {
-            return Ok(None);
-        };
-        let time = planned.moment().time.strftime("%Y-%m-%dT%H-%M-%S");
-        let named = |number: usize| match number {
-            1 => format!("{CODEX_NOTES}/{time}-{}.md", note_name(touched_file(first))),
-            _ => format!("{CODEX_NOTES}/{time}-change-{number}.md"),
-        };
-        let path = (1..).map(named).find(|path| !planned.contains(path));
-        Ok(path.map(|path| (path, notes.join("\n"))))
+        if is_codex(planned.root()) {
+            note::about(planned, touched)
+        } else {
+            Ok(None)
+        }
     }
 
     fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
@@ -396,97 +382,9 @@ impl Rules for Entries {
     }
 }
 
-/// What the name of a note says of a file. Codex takes lower case letters and digits of ASCII and
-/// hyphens, 80 at most.
-fn note_name(file: &str) -> String {
-    let name: String = slug(stem(file)).chars().filter(char::is_ascii).collect();
-    let name: String = name.trim_matches('-').chars().take(60).collect();
-    if name.is_empty() {
-        "change".to_owned()
-    } else {
-        name
-    }
-}
-
-fn touched_file(touch: &TouchedFile) -> &str {
-    match touch {
-        TouchedFile::Added(file) | TouchedFile::Edited(file) | TouchedFile::Removed(file) => file,
-        TouchedFile::Renamed { from, .. } => from,
-    }
-}
-
-/// What a note to Codex says of one touched file; `None` for its own notes and for new files.
-fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Result<Option<String>> {
-    /// A note is small: longer texts are cut.
-    const LONGEST: usize = 2_000;
-    let file = touched_file(touch);
-    let is_owned = !file.starts_with("extensions/") && !matches!(touch, TouchedFile::Added(_));
-    let bytes = root.read(file)?.filter(|_| is_owned);
-    let Some(before) = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) else {
-        return Ok(None);
-    };
-    let after = planned.shown_text(file)?;
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let replacements = diff::replacements(&old, &new);
-    let removed: Vec<&str> = replacements
-        .iter()
-        .flat_map(|one| &old[one.old.clone()])
-        .copied()
-        .collect();
-    let added: Vec<&str> = replacements
-        .iter()
-        .flat_map(|one| &new[one.new.clone()])
-        .copied()
-        .collect();
-    let quoted = |lines: &[&str]| {
-        let (mut text, mut left) = (String::new(), LONGEST);
-        for line in lines {
-            // What is left out is named by its headings.
-            let most = if line.starts_with('#') {
-                usize::MAX
-            } else {
-                left
-            };
-            let shown: String = line.chars().take(most).collect();
-            let is_cut = shown.len() < line.len();
-            if !shown.is_empty() || left > 0 {
-                let end = if is_cut { " …" } else { "" };
-                text.push_str(&format!("> {shown}{end}\n"));
-            }
-            left = left.saturating_sub(line.chars().count());
-        }
-        text.trim_end().to_owned()
-    };
-    let said = |lines: &[&str]| lines.iter().any(|line| !line.trim().is_empty());
-    Ok(match (said(&removed), said(&added)) {
-        (false, false) => None,
-        (true, false) => Some(format!(
-            "The user deleted this from {file}. Delete it from every memory file and do not add it again:\n\n{}\n",
-            quoted(&removed)
-        )),
-        (false, true) => Some(format!(
-            "The user added this to {file}. Keep it:\n\n{}\n",
-            quoted(&added)
-        )),
-        (true, true) => Some(format!(
-            "The user changed {file}. Replace this in every memory file:\n\n{}\n\nby this, and keep it:\n\n{}\n",
-            quoted(&removed),
-            quoted(&added)
-        )),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_a_note_is_one_that_codex_takes() {
-        assert_eq!(note_name("MEMORY.md"), "memory");
-        assert_eq!(note_name("notes/Ünder_the Sea.md"), "nder-the-sea");
-        assert_eq!(note_name("記憶.md"), "change");
-        assert_eq!(note_name(&format!("{}.md", "a".repeat(90))).len(), 60);
-    }
 
     #[test]
     fn entries_are_groups_and_tasks_or_marked_texts_or_sections() {
