@@ -16,7 +16,7 @@ use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::{Frontmatter, scalar};
 use crate::core::text::header::section::{by_heading, by_mark, heading};
-use crate::core::text::header::{Entry, fitted, newline, prose, slug, summary};
+use crate::core::text::header::{Entry, fitted, newline, prose, summary};
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
