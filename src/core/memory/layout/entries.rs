@@ -69,6 +69,12 @@ pub(in crate::core) fn copilot_workspace(root: &Path) -> Option<&Path> {
         .then_some(above)
 }
 
+/// Whether this is the memory of Copilot in an editor for all projects. Copilot reads there only the
+/// files of the directory itself.
+fn is_of_copilot_user(root: &Path) -> bool {
+    root.ends_with("globalStorage/github.copilot-chat/memory-tool/memories")
+}
+
 /// Whether the directory is a workspace of OpenClaw.
 fn is_workspace(root: &Root) -> bool {
     let name = root.path().file_name();
@@ -114,11 +120,15 @@ fn is_memory(root: &Root, path: &str) -> bool {
 /// The files that an agent keeps many memories in, and reads as they are.
 const FILES_OF_ENTRIES: [&str; 3] = ["MEMORY.md", "USER.md", "DREAMS.md"];
 
+/// Whether the directory is the memory of a Letta agent.
+fn is_of_letta(root: &Root) -> bool {
+    let agents = root.path().ancestors().nth(2);
+    agents.is_some_and(|agents| agents.ends_with("agents"))
+}
+
 /// Whether a file is a block of a Letta agent, which has a description in its header.
 fn is_block(root: &Root, file: &str) -> bool {
-    let agents = root.path().ancestors().nth(2);
-    let is_letta = agents.is_some_and(|agents| agents.ends_with("agents"));
-    is_letta && (file.starts_with("system/") || file.starts_with("reference/"))
+    is_of_letta(root) && (file.starts_with("system/") || file.starts_with("reference/"))
 }
 
 /// The content of a new file, with the description in a header and the name as its title. Letta takes
@@ -155,6 +165,24 @@ pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
         &[""]
     } else {
         &["MEMORY.md", "memory"]
+    }
+}
+
+/// What the agent that owns the directory puts before its model by itself, in a sentence; empty if
+/// that is not known.
+pub fn put_before(root: &Root) -> &'static str {
+    if is_codex(root) {
+        "Codex puts the beginning and the end of memory_summary.md before its model, if its memories are on."
+    } else if limit(root, "MEMORY.md").is_some() {
+        "Hermes puts MEMORY.md and USER.md before its model."
+    } else if is_workspace(root) {
+        "OpenClaw puts MEMORY.md and the notes of these days before its model."
+    } else if is_of_letta(root) {
+        "Letta puts the blocks below system/ before its model."
+    } else if is_of_copilot_user(root.path()) {
+        "Copilot puts the first 200 lines of these files before its model."
+    } else {
+        ""
     }
 }
 
@@ -206,6 +234,10 @@ impl Rules for Entries {
         };
         let bytes = root.read(file).ok().flatten().unwrap_or_default();
         check_protected(file, &String::from_utf8_lossy(&bytes))?;
+        if is_of_copilot_user(root.path()) && file.contains('/') && !root.has(file) {
+            let reason = "Copilot reads the files of this directory and none of its folders, 200 lines in all; leave the folder out of the name";
+            return Err(Error::refused(file, reason));
+        }
         let places = places(root);
         let is_read = file.ends_with(".md") && is_memory(root, file);
         if is_read && (root.has(file) || places.iter().any(is_place)) {
@@ -448,6 +480,50 @@ mod tests {
             assert!(refused.ends_with("new ones go to repo"), "{refused}");
         }
         assert_eq!(places(&root), ["repo"]);
+    }
+
+    #[test]
+    fn a_new_memory_of_copilot_for_all_projects_is_in_no_folder() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let place = "globalStorage/github.copilot-chat/memory-tool/memories";
+        let folder = temp.path().join(place);
+        std::fs::create_dir_all(folder.join("sub")).expect("folders");
+        std::fs::write(folder.join("sub/old.md"), "x\n").expect("writes");
+        let root = Root::open(&folder).expect("opens");
+        for file in ["new.md", "sub/old.md"] {
+            assert!(
+                Entries.allow(Operation::Write, file, &root).is_ok(),
+                "{file}"
+            );
+        }
+        let refused = Entries.allow(Operation::Write, "sub/new.md", &root);
+        let refused = refused.expect_err("refused").to_string();
+        assert!(
+            refused.contains("none of its folders, 200 lines"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn what_each_agent_puts_before_its_model_is_known() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for (folder, said) in [
+            (".codex/memories", "memory_summary.md"),
+            (".hermes/memories", "Hermes puts MEMORY.md and USER.md"),
+            (".openclaw/workspace", "OpenClaw puts MEMORY.md"),
+            (".letta/agents/a/memory", "system/"),
+            (
+                "globalStorage/github.copilot-chat/memory-tool/memories",
+                "200 lines",
+            ),
+        ] {
+            let folder = temp.path().join(folder);
+            std::fs::create_dir_all(&folder).expect("creates");
+            let root = Root::open(&folder).expect("opens");
+            assert!(put_before(&root).contains(said), "{folder:?}");
+        }
+        let root = Root::open(temp.path()).expect("opens");
+        assert_eq!(put_before(&root), "");
     }
 
     #[test]
