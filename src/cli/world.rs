@@ -23,7 +23,7 @@ use crate::core::insight::curate::git::Git;
 use crate::core::log::LogLocations;
 use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, expand, variable};
 use crate::core::memory::demo::{Demo, unpack};
-use crate::core::memory::discover::{DiscoveryScope, Environment, project_folders};
+use crate::core::memory::discover::{DiscoveryScope, Environment, claude_stores, project_folders};
 use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
@@ -60,6 +60,9 @@ pub(super) struct World {
     _demo: Option<Arc<tempfile::TempDir>>,
 }
 
+/// The variable that names further stores of Claude Code.
+const CLAUDE_STORES: &str = "CLAUDE_MEMORY_STORES";
+
 /// Variables that are not settings.
 const OTHER_VARIABLES: [&str; 3] = ["TOME_CONFIG", PAUSE, PANIC];
 
@@ -93,7 +96,7 @@ impl World {
             opencode: from("XDG_CONFIG_HOME", ".config").join("opencode"),
             ..Environment::of_home(&home, cwd, dirs.data_dir().to_owned())
         };
-        let (mut settings, setting_sources, warnings) = settings(common, &dirs)?;
+        let (mut settings, setting_sources, mut warnings) = settings(common, &dirs)?;
         let model = &mut settings.timeline.model;
         if let Some(named) = model.to_str().filter(|named| !named.is_empty()) {
             *model = expand(named, &environment.home, &environment.cwd);
@@ -102,8 +105,13 @@ impl World {
         environment.qwen.clone_from(&locations.qwen);
         environment.hermes.clone_from(&locations.hermes);
         environment.openclaw.clone_from(&locations.openclaw);
-        if let Some(named) = env::var_os("CLAUDE_MEMORY_STORES") {
-            environment.claude_stores = env::split_paths(&named).collect();
+        let named = env::var_os(CLAUDE_STORES).unwrap_or_default();
+        match claude_stores(&named.to_string_lossy()) {
+            Ok(stores) => environment.claude_stores = stores,
+            Err(message) => warnings.push(Warning {
+                place: CLAUDE_STORES.to_owned(),
+                message,
+            }),
         }
         locations.trusted = allowed_by(&settings, &environment.home);
         let now = local_now();

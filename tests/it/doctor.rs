@@ -217,6 +217,25 @@ fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
 }
 
 #[test]
+fn further_stores_of_claude_code_are_read_as_it_reads_them() {
+    let home = Home::new();
+    let index = home.file("shared/team/MEMORY.md", "# Memory\n");
+    let root = index.parent().expect("a folder").to_str().expect("text");
+    let doctor = |value: &str| {
+        let mut command = home.command(&["doctor"]);
+        let output = command.env("CLAUDE_MEMORY_STORES", value).output();
+        String::from_utf8(output.expect("runs").stdout).expect("text")
+    };
+    has(
+        &doctor(&format!("[{{\"path\": \"{root}\"}}]")),
+        ["claude@team"],
+    );
+    let shown = doctor(root);
+    has(&shown, ["CLAUDE_MEMORY_STORES", "no JSON list of paths"]);
+    lacks(&shown, ["claude@team"]);
+}
+
+#[test]
 fn each_setting_is_shown_with_where_it_comes_from() {
     let home = Home::new();
     let file = home.file(

@@ -529,6 +529,54 @@ mod tests {
     }
 
     #[test]
+    fn a_note_to_codex_masks_what_was_taken_out_and_has_all_that_was_put_in() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let token = format!("ghp_{}", "a1B2c3D4".repeat(5).split_off(4));
+        let registry = REGISTRY.replace("- cents", &format!("- cents with {token} and more"));
+        let files = [("MEMORY.md", registry.as_str()), ("raw_memories.md", "")];
+        let store = store(temp.path(), Layout::Entries, &files);
+        let note = "extensions/ad_hoc/notes/2026-09-21T14-13-20-memory.md";
+        let told = |request: ChangeRequest| {
+            let change = plan(&store, &request, &context()).expect("planned");
+            after(&change, note)
+        };
+        let path = "MEMORY.md#task-1-pay".to_owned();
+        let patches = vec![Patch {
+            old: token.clone(),
+            new: "the token of the vault".to_owned(),
+        }];
+        let rules: String = (0..80)
+            .map(|at| format!("- rule {at}: the person said this at some length\n"))
+            .collect();
+        let written = told(ChangeRequest::Write {
+            path: path.clone(),
+            content: rules.clone(),
+            fields: Fields::default(),
+        });
+        for rule in rules.lines() {
+            assert!(written.contains(&format!("> {rule}\n")), "{written}");
+        }
+        let matching = Matching::Unique;
+        for text in [
+            written,
+            told(ChangeRequest::Delete {
+                paths: vec![path.clone()],
+            }),
+            told(ChangeRequest::Patch {
+                path,
+                patches,
+                matching,
+            }),
+        ] {
+            assert!(!text.contains(&token[4..]), "{text}");
+            assert!(
+                text.contains("> - cents with ghp_‹masked› and more\n"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn hermes_takes_no_more_than_it_keeps() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let home = temp.path().join(".hermes/memories");

@@ -29,7 +29,7 @@ use crate::core::{Error, Result};
 pub use agents::copilot_project;
 use captured::captured_events;
 pub use captured::{events_root, session_events_root};
-pub use claude::{claude_memory_root, claude_slug};
+pub use claude::{ClaudeStore, claude_memory_root, claude_slug, claude_stores};
 pub use first::{first_store, is_first};
 pub use gemini::gemini_roots;
 use project::Project;
@@ -52,7 +52,7 @@ pub struct Environment {
     /// Gemini CLI's directory.
     pub gemini: PathBuf,
     /// Further directories with memories of Claude Code.
-    pub claude_stores: Vec<PathBuf>,
+    pub claude_stores: Vec<ClaudeStore>,
     /// OpenCode's directory of settings and instructions.
     pub opencode: PathBuf,
     /// Qwen Code's directories.

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod index;
 pub mod instructions;
 pub mod listing;
+pub mod note;
 pub mod session;
 
 use std::fmt;

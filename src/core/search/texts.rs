@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::core::disk::sandbox::FoundFile;
-use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::coder::README;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::memory::layout::{Layout, note};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
 use crate::core::text::grip_comment::grip_comments;
@@ -47,7 +47,8 @@ pub struct MemoryText {
     pub text: String,
     /// The range of the header: the frontmatter or the META comment.
     head: Range<usize>,
-    /// The ranges that are not searched: comments that hold grips.
+    /// The ranges that are not searched: comments that hold grips, and what notes quote of texts that
+    /// were taken out.
     left_out: Vec<Range<usize>>,
     /// Lines of an index that only repeat what a memory says of itself.
     repeats: Vec<Range<usize>>,
@@ -287,13 +288,17 @@ fn repeated_lines(index: &MemoryText, texts: &[MemoryText]) -> Vec<Range<usize>>
 fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<MemoryText> {
     let is_searched =
         memory.kind != FileKind::Log && (memory.problem.is_none() || !text.is_empty());
+    let mut left_out = grip_comments(&text);
+    if store.layout() == Layout::Entries {
+        left_out.extend(note::removed(&memory.path, &text));
+    }
     is_searched.then(|| MemoryText {
         store: store.name().to_owned(),
         layout: store.layout(),
         time: Some(memory.time()).filter(|time| *time > 0),
         memory,
         head: head_of(&text),
-        left_out: grip_comments(&text),
+        left_out,
         repeats: Vec::new(),
         text,
     })
@@ -303,6 +308,21 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
 mod tests {
     use super::super::fixture::TestHome;
     use super::*;
+
+    #[test]
+    fn what_a_note_says_was_taken_out_is_not_searched() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let notes = temp.path().join(note::FOLDER);
+        std::fs::create_dir_all(&notes).expect("creates");
+        let text = "The user deleted this from MEMORY.md. Delete it from every memory file and do \
+            not add it again:\n\n> - zanzibar word\n";
+        std::fs::write(notes.join("2026-09-21T14-13-20-memory.md"), text).expect("writes");
+        let store = Store::open("s", temp.path(), Some(Layout::Entries)).expect("opens");
+        let memories = MemoryTexts::read([&store]).expect("reads");
+        let note = memories.texts.first().expect("a note");
+        let shown: Vec<usize> = note.lines().map(|(line, _)| line).collect();
+        assert_eq!(shown, [1]);
+    }
 
     #[test]
     fn lines_of_structure_are_not_searched() {

@@ -392,7 +392,7 @@ pub fn project_of(
             .chain(&environment.hermes)
             .chain(&environment.openclaw)
             .chain(&environment.letta)
-            .chain(&environment.claude_stores)
+            .chain(environment.claude_stores.iter().map(|store| &store.root))
             .any(|home| is_below(home))
         || of_editors.any(|storage| is_below(&storage));
     (!is_general).then(|| here.to_owned())

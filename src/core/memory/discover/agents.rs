@@ -30,11 +30,15 @@ impl Discovery<'_> {
         };
         let environment = self.environment;
         let is_all = self.scope == DiscoveryScope::Everything;
-        for root in &environment.claude_stores {
-            let why = "a directory of CLAUDE_MEMORY_STORES";
+        for store in &environment.claude_stores {
+            let why = if store.is_read_only {
+                "a directory of CLAUDE_MEMORY_STORES, which Claude Code only reads"
+            } else {
+                "a directory of CLAUDE_MEMORY_STORES"
+            };
             add(
-                format!("claude@{}", name_of(root)),
-                root.clone(),
+                format!("claude@{}", name_of(&store.root)),
+                store.root.clone(),
                 Layout::Index,
                 why,
             );

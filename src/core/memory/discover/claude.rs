@@ -1,12 +1,53 @@
-//! Claude Code's own memory of the project, in the directory that its settings give.
+//! Claude Code's own memory of the project, in the directory that its settings give, and the further
+//! stores that it is told of.
 
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::{Candidate, Environment, Origin, Project, name_of, project_of_slug, subfolders};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{Refusal, TrustBoundary};
 use crate::core::memory::config::{Settings, expand};
 use crate::core::memory::layout::Layout;
+
+/// A further directory with memories of Claude Code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaudeStore {
+    /// The directory.
+    pub root: PathBuf,
+    /// Whether Claude Code only reads there.
+    pub is_read_only: bool,
+}
+
+/// The stores of a value of `CLAUDE_MEMORY_STORES`: a JSON list of paths and of objects with a `path`
+/// and perhaps a `mode`, `rw` or `ro`. The error is what is wrong, for the user.
+pub fn claude_stores(value: &str) -> Result<Vec<ClaudeStore>, String> {
+    if value.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let listed: Vec<Value> = serde_json::from_str(value)
+        .map_err(|_| "no JSON list of paths, which is what Claude Code takes".to_owned())?;
+    let store = |one: &Value| {
+        let path = one.as_str().or_else(|| one.get("path")?.as_str());
+        let path = path.filter(|path| Path::new(path).is_absolute());
+        let is_read_only = match one.get("mode").map(Value::as_str) {
+            None | Some(Some("rw")) => Some(false),
+            Some(Some("ro")) => Some(true),
+            Some(_) => None,
+        };
+        Some(ClaudeStore {
+            root: PathBuf::from(path?),
+            is_read_only: is_read_only?,
+        })
+    };
+    let stores = listed.iter().map(|one| {
+        store(one).ok_or_else(|| {
+            format!("{one} is no absolute path and no object with a path and the mode rw or ro")
+        })
+    });
+    stores.collect()
+}
 
 /// Adds Claude Code's own memory of the project.
 pub(super) fn claude_memory(
@@ -114,5 +155,35 @@ pub(super) fn all_claude_memories(environment: &Environment, found: &mut Vec<Can
             is_explicit: false,
             origin: Origin::Home,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_are_listed_in_json() {
+        let value = r#"["/a", {"path": "/b", "mode": "ro", "mount": "m"}, {"path": "/c"}]"#;
+        let read: Vec<(PathBuf, bool)> = claude_stores(value)
+            .expect("is read")
+            .into_iter()
+            .map(|store| (store.root, store.is_read_only))
+            .collect();
+        let store = |root: &str, is_read_only| (PathBuf::from(root), is_read_only);
+        assert_eq!(
+            read,
+            [store("/a", false), store("/b", true), store("/c", false)]
+        );
+        assert_eq!(claude_stores(" "), Ok(Vec::new()));
+        for wrong in [
+            "/a:/b",
+            r#""/a""#,
+            r#"["a"]"#,
+            r#"[{"path": "/a", "mode": "x"}]"#,
+            "[3]",
+        ] {
+            assert!(claude_stores(wrong).is_err(), "{wrong}");
+        }
     }
 }

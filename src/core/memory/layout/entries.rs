@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{
     FileLimit, FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput,
-    append_entry, format_files,
+    append_entry, format_files, note,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::disk::sandbox::{FoundFile, Root};
@@ -16,8 +16,8 @@ use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::header::frontmatter::{Frontmatter, scalar};
 use crate::core::text::header::section::{by_heading, by_mark, heading};
-use crate::core::text::header::{Entry, fitted, newline, prose, slug, summary};
-use crate::core::text::{diff, one_line};
+use crate::core::text::header::{Entry, fitted, newline, prose, summary};
+use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 /// The layout of files with entries.
@@ -32,9 +32,6 @@ const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_su
 
 /// How many bytes of its summary Codex sends: its start and its end.
 pub(in crate::core) const CODEX_SUMMARY: usize = 10_000;
-
-/// The folder of the notes that Codex's consolidation follows.
-const CODEX_NOTES: &str = "extensions/ad_hoc/notes";
 
 /// How the names of OpenClaw's workspaces begin.
 pub(in crate::core) const WORKSPACE: &str = "workspace";
@@ -72,6 +69,12 @@ pub(in crate::core) fn copilot_workspace(root: &Path) -> Option<&Path> {
         .then_some(above)
 }
 
+/// Whether this is the memory of Copilot in an editor for all projects. Copilot reads there only the
+/// files of the directory itself.
+fn is_of_copilot_user(root: &Path) -> bool {
+    root.ends_with("globalStorage/github.copilot-chat/memory-tool/memories")
+}
+
 /// Whether the directory is a workspace of OpenClaw.
 fn is_workspace(root: &Root) -> bool {
     let name = root.path().file_name();
@@ -106,7 +109,7 @@ fn is_memory(root: &Root, path: &str) -> bool {
     let folder = path.split_once('/').map(|(folder, _)| folder);
     match folder {
         Some("skills") => false,
-        Some("extensions") => path.starts_with(CODEX_NOTES),
+        Some("extensions") => path.starts_with(note::FOLDER),
         _ if is_workspace(root) => {
             folder == Some("memory") || matches!(path, "MEMORY.md" | "DREAMS.md")
         }
@@ -117,11 +120,15 @@ fn is_memory(root: &Root, path: &str) -> bool {
 /// The files that an agent keeps many memories in, and reads as they are.
 const FILES_OF_ENTRIES: [&str; 3] = ["MEMORY.md", "USER.md", "DREAMS.md"];
 
+/// Whether the directory is the memory of a Letta agent.
+fn is_of_letta(root: &Root) -> bool {
+    let agents = root.path().ancestors().nth(2);
+    agents.is_some_and(|agents| agents.ends_with("agents"))
+}
+
 /// Whether a file is a block of a Letta agent, which has a description in its header.
 fn is_block(root: &Root, file: &str) -> bool {
-    let agents = root.path().ancestors().nth(2);
-    let is_letta = agents.is_some_and(|agents| agents.ends_with("agents"));
-    is_letta && (file.starts_with("system/") || file.starts_with("reference/"))
+    is_of_letta(root) && (file.starts_with("system/") || file.starts_with("reference/"))
 }
 
 /// The content of a new file, with the description in a header and the name as its title. Letta takes
@@ -149,7 +156,7 @@ fn with_fields(input: &WriteInput<'_>) -> String {
 /// file of its own in the directory itself.
 pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
     if is_codex(root) {
-        &[CODEX_NOTES]
+        &[note::FOLDER]
     } else if limit(root, "MEMORY.md").is_some() {
         &["MEMORY.md", "USER.md"]
     } else if copilot_workspace(root.path()).is_some() {
@@ -158,6 +165,24 @@ pub(in crate::core) fn places(root: &Root) -> &'static [&'static str] {
         &[""]
     } else {
         &["MEMORY.md", "memory"]
+    }
+}
+
+/// What the agent that owns the directory puts before its model by itself, in a sentence; empty if
+/// that is not known.
+pub fn put_before(root: &Root) -> &'static str {
+    if is_codex(root) {
+        "Codex puts the beginning and the end of memory_summary.md before its model, if its memories are on."
+    } else if limit(root, "MEMORY.md").is_some() {
+        "Hermes puts MEMORY.md and USER.md before its model."
+    } else if is_workspace(root) {
+        "OpenClaw puts MEMORY.md and the notes of these days before its model."
+    } else if is_of_letta(root) {
+        "Letta puts the blocks below system/ before its model."
+    } else if is_of_copilot_user(root.path()) {
+        "Copilot puts the first 200 lines of these files before its model."
+    } else {
+        ""
     }
 }
 
@@ -209,6 +234,10 @@ impl Rules for Entries {
         };
         let bytes = root.read(file).ok().flatten().unwrap_or_default();
         check_protected(file, &String::from_utf8_lossy(&bytes))?;
+        if is_of_copilot_user(root.path()) && file.contains('/') && !root.has(file) {
+            let reason = "Copilot reads the files of this directory and none of its folders, 200 lines in all; leave the folder out of the name";
+            return Err(Error::refused(file, reason));
+        }
         let places = places(root);
         let is_read = file.ends_with(".md") && is_memory(root, file);
         if is_read && (root.has(file) || places.iter().any(is_place)) {
@@ -358,22 +387,11 @@ impl Rules for Entries {
         planned: &dyn FileView,
         touched: &[TouchedFile],
     ) -> Result<Option<(String, String)>> {
-        let root = planned.root();
-        let notes: Vec<String> = touched
-            .iter()
-            .filter(|_| is_codex(root))
-            .filter_map(|touch| codex_note(planned, root, touch).transpose())
-            .collect::<Result<_>>()?;
-        let Some(first) = touched.first().filter(|_| !notes.is_empty()) else {
-            return Ok(None);
-        };
-        let time = planned.moment().time.strftime("%Y-%m-%dT%H-%M-%S");
-        let named = |number: usize| match number {
-            1 => format!("{CODEX_NOTES}/{time}-{}.md", note_name(touched_file(first))),
-            _ => format!("{CODEX_NOTES}/{time}-change-{number}.md"),
-        };
-        let path = (1..).map(named).find(|path| !planned.contains(path));
-        Ok(path.map(|path| (path, notes.join("\n"))))
+        if is_codex(planned.root()) {
+            note::about(planned, touched)
+        } else {
+            Ok(None)
+        }
     }
 
     fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
@@ -400,97 +418,9 @@ impl Rules for Entries {
     }
 }
 
-/// What the name of a note says of a file. Codex takes lower case letters and digits of ASCII and
-/// hyphens, 80 at most.
-fn note_name(file: &str) -> String {
-    let name: String = slug(stem(file)).chars().filter(char::is_ascii).collect();
-    let name: String = name.trim_matches('-').chars().take(60).collect();
-    if name.is_empty() {
-        "change".to_owned()
-    } else {
-        name
-    }
-}
-
-fn touched_file(touch: &TouchedFile) -> &str {
-    match touch {
-        TouchedFile::Added(file) | TouchedFile::Edited(file) | TouchedFile::Removed(file) => file,
-        TouchedFile::Renamed { from, .. } => from,
-    }
-}
-
-/// What a note to Codex says of one touched file; `None` for its own notes and for new files.
-fn codex_note(planned: &dyn FileView, root: &Root, touch: &TouchedFile) -> Result<Option<String>> {
-    /// A note is small: longer texts are cut.
-    const LONGEST: usize = 2_000;
-    let file = touched_file(touch);
-    let is_owned = !file.starts_with("extensions/") && !matches!(touch, TouchedFile::Added(_));
-    let bytes = root.read(file)?.filter(|_| is_owned);
-    let Some(before) = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) else {
-        return Ok(None);
-    };
-    let after = planned.shown_text(file)?;
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let replacements = diff::replacements(&old, &new);
-    let removed: Vec<&str> = replacements
-        .iter()
-        .flat_map(|one| &old[one.old.clone()])
-        .copied()
-        .collect();
-    let added: Vec<&str> = replacements
-        .iter()
-        .flat_map(|one| &new[one.new.clone()])
-        .copied()
-        .collect();
-    let quoted = |lines: &[&str]| {
-        let (mut text, mut left) = (String::new(), LONGEST);
-        for line in lines {
-            // What is left out is named by its headings.
-            let most = if line.starts_with('#') {
-                usize::MAX
-            } else {
-                left
-            };
-            let shown: String = line.chars().take(most).collect();
-            let is_cut = shown.len() < line.len();
-            if !shown.is_empty() || left > 0 {
-                let end = if is_cut { " …" } else { "" };
-                text.push_str(&format!("> {shown}{end}\n"));
-            }
-            left = left.saturating_sub(line.chars().count());
-        }
-        text.trim_end().to_owned()
-    };
-    let said = |lines: &[&str]| lines.iter().any(|line| !line.trim().is_empty());
-    Ok(match (said(&removed), said(&added)) {
-        (false, false) => None,
-        (true, false) => Some(format!(
-            "The user deleted this from {file}. Delete it from every memory file and do not add it again:\n\n{}\n",
-            quoted(&removed)
-        )),
-        (false, true) => Some(format!(
-            "The user added this to {file}. Keep it:\n\n{}\n",
-            quoted(&added)
-        )),
-        (true, true) => Some(format!(
-            "The user changed {file}. Replace this in every memory file:\n\n{}\n\nby this, and keep it:\n\n{}\n",
-            quoted(&removed),
-            quoted(&added)
-        )),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_name_of_a_note_is_one_that_codex_takes() {
-        assert_eq!(note_name("MEMORY.md"), "memory");
-        assert_eq!(note_name("notes/Ünder_the Sea.md"), "nder-the-sea");
-        assert_eq!(note_name("記憶.md"), "change");
-        assert_eq!(note_name(&format!("{}.md", "a".repeat(90))).len(), 60);
-    }
 
     #[test]
     fn entries_are_groups_and_tasks_or_marked_texts_or_sections() {
@@ -554,6 +484,50 @@ mod tests {
             assert!(refused.ends_with("new ones go to repo"), "{refused}");
         }
         assert_eq!(places(&root), ["repo"]);
+    }
+
+    #[test]
+    fn a_new_memory_of_copilot_for_all_projects_is_in_no_folder() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let place = "globalStorage/github.copilot-chat/memory-tool/memories";
+        let folder = temp.path().join(place);
+        std::fs::create_dir_all(folder.join("sub")).expect("folders");
+        std::fs::write(folder.join("sub/old.md"), "x\n").expect("writes");
+        let root = Root::open(&folder).expect("opens");
+        for file in ["new.md", "sub/old.md"] {
+            assert!(
+                Entries.allow(Operation::Write, file, &root).is_ok(),
+                "{file}"
+            );
+        }
+        let refused = Entries.allow(Operation::Write, "sub/new.md", &root);
+        let refused = refused.expect_err("refused").to_string();
+        assert!(
+            refused.contains("none of its folders, 200 lines"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn what_each_agent_puts_before_its_model_is_known() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for (folder, said) in [
+            (".codex/memories", "memory_summary.md"),
+            (".hermes/memories", "Hermes puts MEMORY.md and USER.md"),
+            (".openclaw/workspace", "OpenClaw puts MEMORY.md"),
+            (".letta/agents/a/memory", "system/"),
+            (
+                "globalStorage/github.copilot-chat/memory-tool/memories",
+                "200 lines",
+            ),
+        ] {
+            let folder = temp.path().join(folder);
+            std::fs::create_dir_all(&folder).expect("creates");
+            let root = Root::open(&folder).expect("opens");
+            assert!(put_before(&root).contains(said), "{folder:?}");
+        }
+        let root = Root::open(temp.path()).expect("opens");
+        assert_eq!(put_before(&root), "");
     }
 
     #[test]

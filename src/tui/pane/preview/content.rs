@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::PreviewRequest;
 use crate::core::insight::ledger::Account;
 use crate::core::memory::citation::CitedPart;
+use crate::core::memory::layout::entries::put_before;
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::{Budget, Library, LogSummary};
 use crate::core::memory::store::{Document, StoreId};
@@ -249,7 +250,12 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
         facts: facts.unwrap_or_default(),
         problem: snapshot.and_then(|snapshot| snapshot.failure.clone()),
         text: if text.is_empty() {
-            "*Nothing of this store is put before an agent unasked.*".to_owned()
+            let by_agent = snapshot
+                .filter(|snapshot| snapshot.store.layout() == Layout::Entries)
+                .map_or("", |snapshot| put_before(snapshot.store.root()));
+            let said =
+                format!("tome puts nothing of this store before an agent unasked. {by_agent}");
+            format!("*{}*", said.trim_end())
         } else {
             text.to_owned()
         },
