@@ -425,7 +425,7 @@ const TOME: &str = "tome";
 
 /// The files that open what a name leads to, or decide about it, and whose names these are: a test here
 /// or in `sync/hostile.rs` tries all of [`NAMES`] where somebody else chose them.
-const READERS: [(&str, &str); 29] = [
+const READERS: [(&str, &str); 30] = [
     ("cli/doctor/memory.rs", PERSON),
     (
         "cli/rehome.rs",
@@ -459,6 +459,10 @@ const READERS: [(&str, &str); 29] = [
     ),
     (
         "core/insight/review/proposal.rs",
+        "patches_that_an_agent_proposes_lead_to_no_other_file",
+    ),
+    (
+        "core/insight/review/proposal/part.rs",
         "patches_that_an_agent_proposes_lead_to_no_other_file",
     ),
     ("core/insight/review/state.rs", TOME),

@@ -154,7 +154,7 @@ impl StoreSides<'_> {
         let is = |text: &str, id: Option<&String>| {
             id.and_then(|id| self.blobs.revision(id)) == Some(Revision::of(text.as_bytes()))
         };
-        self.decided.get(INDEX).is_none()
+        !self.decided.contains_key(INDEX)
             && (&base.index, &base.lines) == (&there.index, &there.lines)
             && own.lines.len() == there.lines.len()
             && is(&own.text, there.index.as_ref())
