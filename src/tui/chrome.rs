@@ -80,7 +80,8 @@ impl Dialog {
             area,
             title: title.into(),
             right: None,
-            hints: Hint::of_context(cx.keymap, context, cx.areas.whole.width, &|_| true),
+            // Behind the corners and a blank each.
+            hints: Hint::of_context(cx.keymap, context, area.width.saturating_sub(4), &|_| true),
             is_closed_outside: false,
         }
     }

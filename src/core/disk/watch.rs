@@ -78,13 +78,15 @@ impl Expected {
 }
 
 /// The directories that are watched only because one below them is awaited, each with those.
+type Awaited = HashMap<PathBuf, Vec<PathBuf>>;
+
 #[derive(Debug, Clone, Default)]
 struct StandIns {
-    awaited: Arc<Mutex<HashMap<PathBuf, Vec<PathBuf>>>>,
+    awaited: Arc<Mutex<Awaited>>,
 }
 
 impl StandIns {
-    fn set(&self, awaited: HashMap<PathBuf, Vec<PathBuf>>) {
+    fn set(&self, awaited: Awaited) {
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
     }
 
@@ -210,10 +212,8 @@ impl DirectoryWatcher {
 
 /// Adds to directories that are to be watched the nearest one above each that does not exist; returns
 /// these, too, with what they stand for.
-fn with_awaited(
-    targets: &[(PathBuf, WatchDepth)],
-) -> (Vec<(PathBuf, WatchDepth)>, HashMap<PathBuf, Vec<PathBuf>>) {
-    let mut stand_ins: HashMap<PathBuf, Vec<PathBuf>> = HashMap::new();
+fn with_awaited(targets: &[(PathBuf, WatchDepth)]) -> (Vec<(PathBuf, WatchDepth)>, Awaited) {
+    let mut stand_ins = Awaited::new();
     for (path, _) in targets.iter().filter(|(path, _)| !path.is_dir()) {
         let above = path.ancestors().skip(1).find(|path| path.is_dir());
         if let Some(above) = above.filter(|above| targets.iter().all(|(path, _)| path != above)) {

@@ -3,6 +3,7 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event as Input, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::layout::Size;
 
 use super::pruning::record;
 use super::{AUTH, TestApp, has, is_forgotten, kept_text, outside, requested};
@@ -416,4 +417,12 @@ fn a_place_that_is_entered_from_a_zoomed_one_shows_its_list() {
     ui.tell(Event::HistoryLoaded(Vec::new()));
     ui.after("<esc>").is_in(KeyContext::Tree);
     assert_eq!(ui.row("▌").trim_end().chars().count(), whole);
+}
+
+#[test]
+fn a_narrow_dialog_leaves_hints_out_and_cuts_none() {
+    let mut ui = TestApp::new();
+    meet_conflict(&mut ui, "## Theirs");
+    ui.app.resize(Size::new(56, 24));
+    ui.shows(["Esc back ─"]).lacks(["Esc back╯"]);
 }
