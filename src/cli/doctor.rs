@@ -392,8 +392,16 @@ impl<'a> Checkup<'a> {
                 waiting.len(),
                 safe_line(why)
             );
-            let remedy =
-                "Codex tries again when it starts; until then those sessions are not in its memory";
+            let given_up = failed.iter().filter(|job| job.is_given_up).count();
+            let remedy = match failed.len() - given_up {
+                0 => "Codex has no more tries for them: those sessions stay out of its memory",
+                _ if given_up > 0 => {
+                    "Codex tries some again when it starts, and has no more tries for others: those sessions stay out of its memory"
+                }
+                _ => {
+                    "Codex tries again when it starts; until then those sessions are not in its memory"
+                }
+            };
             self.add_problem(place, &what, remedy);
         }
     }

@@ -16,6 +16,8 @@ pub struct MemoryJob {
     pub status: String,
     /// Why it failed the last time.
     pub error: Option<String>,
+    /// Whether Codex has given it up: it has no more tries.
+    pub is_given_up: bool,
 }
 
 /// The databases of Codex's memory in its directory, the newer form first.
@@ -30,8 +32,7 @@ pub fn memory_database(codex: &Path) -> Option<PathBuf> {
 /// Returns the jobs in a database of Codex's memory that are not done.
 pub fn memory_jobs(path: &Path) -> Result<Vec<MemoryJob>> {
     let connection = database::connect(path)?;
-    let query = "SELECT kind, job_key, status, last_error FROM jobs WHERE status <> 'done' \
-                 ORDER BY kind, job_key";
+    let query = "SELECT * FROM jobs WHERE status <> 'done' ORDER BY kind, job_key";
     let mut jobs = Vec::new();
     database::rows(path, &connection, query, "", &mut |row| {
         let text = |column: &str| database::text(row, column);
@@ -40,6 +41,7 @@ pub fn memory_jobs(path: &Path) -> Result<Vec<MemoryJob>> {
             key: text("job_key").unwrap_or_default(),
             status: text("status").unwrap_or_default(),
             error: text("last_error").filter(|error| !error.is_empty()),
+            is_given_up: database::value::<i64>(row, "retry_remaining") == Some(0),
         });
     })?;
     Ok(jobs)
@@ -57,14 +59,17 @@ mod tests {
         let connection = rusqlite::Connection::open(&path).expect("a database");
         connection
             .execute_batch(
-                "CREATE TABLE jobs (kind TEXT, job_key TEXT, status TEXT, last_error TEXT);
-                 INSERT INTO jobs VALUES ('memory_stage1', 'a', 'done', NULL);
-                 INSERT INTO jobs VALUES ('memory_stage1', 'b', 'error', 'no model');
-                 INSERT INTO jobs VALUES ('memory_consolidate_global', 'global', 'pending', '');",
+                "CREATE TABLE jobs (kind TEXT, job_key TEXT, status TEXT, last_error TEXT,
+                     retry_remaining INTEGER);
+                 INSERT INTO jobs VALUES ('memory_stage1', 'a', 'done', NULL, 3);
+                 INSERT INTO jobs VALUES ('memory_stage1', 'b', 'error', 'no model', 0);
+                 INSERT INTO jobs VALUES ('memory_consolidate_global', 'global', 'pending', '', 3);",
             )
             .expect("rows");
         assert_eq!(memory_database(temp.path()).as_ref(), Some(&path));
         let jobs = memory_jobs(&path).expect("readable");
+        let given_up: Vec<bool> = jobs.iter().map(|job| job.is_given_up).collect();
+        assert_eq!(given_up, [false, true]);
         let told: Vec<(&str, &str, Option<&str>)> = jobs
             .iter()
             .map(|job| (job.key.as_str(), job.status.as_str(), job.error.as_deref()))

@@ -703,6 +703,35 @@ mod tests {
     }
 
     #[test]
+    fn workspaces_of_openclaw_and_profiles_of_hermes_are_found_where_they_are() {
+        let home = Home::new();
+        home.write(".hermes/profiles/work/memories/MEMORY.md", "one\n");
+        home.write("claw/MEMORY.md", "# M\n");
+        home.write("claw/SOUL.md", "# no memory\n");
+        home.write("ops/MEMORY.md", "# M\n");
+        home.write("ops/memory/2026-02-01.md", "# Day\n");
+        home.write("other/README.md", "# no workspace\n");
+        home.write(
+            ".openclaw/openclaw.json",
+            "{agents: {defaults: {workspace: '~/claw'}, // mine\n list: [{id: 'ops', workspace: \
+             '~/ops'}, {id: 'x', workspace: '~/other'}, {id: 'main'}]}}",
+        );
+        let found = home.names("p", DiscoveryScope::Project);
+        assert_eq!(found, ["hermes@work", "openclaw", "openclaw@ops"]);
+        let environment = home.environment("p");
+        let found = discover(&environment, &Settings::default(), DiscoveryScope::Project);
+        let claw = &found.stores[1].store;
+        let listed = claw.list().expect("lists").into_iter();
+        let listed: Vec<String> = listed.map(|memory| memory.path).collect();
+        assert_eq!(listed, ["MEMORY.md"]);
+        let limits = found.stores[0]
+            .store
+            .rules()
+            .limits(found.stores[0].store.root());
+        assert_eq!(limits.len(), 2);
+    }
+
+    #[test]
     fn the_notes_of_an_openclaw_workspace_are_no_second_store() {
         let home = Home::new();
         home.write(".openclaw/workspace/memory/MEMORY.md", "# M\n");

@@ -3,13 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde_json::Value;
+
 use super::{
-    Candidate, Discovery, DiscoveryScope, Origin, claude_slug, name_of, project_of_slug, subfolders,
+    Candidate, Discovery, DiscoveryScope, Environment, Origin, claude_slug, name_of,
+    project_of_slug, subfolders,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
+use crate::core::disk::sandbox::Root;
 use crate::core::log::path_of_uri;
+use crate::core::memory::config::expand;
 use crate::core::memory::layout::Layout;
-use crate::core::memory::layout::entries::{WORKSPACE, copilot_workspace};
+use crate::core::memory::layout::entries::{WORKSPACE, copilot_workspace, is_workspace};
 use crate::core::text::header::slug;
 
 impl Discovery<'_> {
@@ -77,6 +83,11 @@ impl Discovery<'_> {
                 Layout::Entries,
                 why,
             );
+            for profile in subfolders(&home.join("profiles")) {
+                let name = format!("hermes@{}", name_of(&profile));
+                let why = "the memory of a profile of Hermes";
+                add(name, profile.join("memories"), Layout::Entries, why);
+            }
         }
         for home in &environment.openclaw {
             for folder in subfolders(home) {
@@ -85,6 +96,10 @@ impl Discovery<'_> {
                     let name = format!("openclaw{agent}");
                     add(name, folder, Layout::Entries, "OpenClaw's memory");
                 }
+            }
+            for (name, folder) in workspaces(home, environment) {
+                let why = "OpenClaw's memory, where its settings say";
+                add(name, folder, Layout::Entries, why);
             }
         }
         for home in &environment.letta {
@@ -131,6 +146,27 @@ impl Discovery<'_> {
     }
 }
 
+/// The workspaces that OpenClaw's settings name, for all of its agents and for one.
+fn workspaces(home: &Path, environment: &Environment) -> Vec<(String, PathBuf)> {
+    let text = read_text(&home.join("openclaw.json"), LARGEST_SETTINGS);
+    let text = text.ok().flatten().unwrap_or_default();
+    let settings: Option<Value> = parse_to_serde_value(&text, &ParseOptions::default()).ok();
+    let agents = settings.unwrap_or_default()["agents"].take();
+    let workspace = |name: String, agent: &Value| {
+        let folder = expand(agent["workspace"].as_str()?, &environment.home, home);
+        // Of a directory with something else in it, the agent reads other files.
+        let is_one = Root::open(&folder).is_ok_and(|root| is_workspace(&root));
+        is_one.then_some((name, folder))
+    };
+    let listed = agents["list"].as_array().into_iter().flatten();
+    let of_agents = listed.filter_map(|agent| {
+        let name = format!("openclaw@{}", agent["id"].as_str()?);
+        workspace(name, agent)
+    });
+    let of_all = workspace("openclaw".to_owned(), &agents["defaults"]);
+    of_all.into_iter().chain(of_agents).collect()
+}
+
 /// The name of the editor with this user directory, and what tells its stores from those of VS Code.
 fn editor_of(user: &Path) -> (String, String) {
     // A server of an editor has the directory in `data`.
@@ -161,6 +197,6 @@ pub fn copilot_project(root: &Path) -> Option<PathBuf> {
 /// The folder that is opened in a workspace of VS Code.
 fn folder_of(workspace: &Path) -> Option<PathBuf> {
     let text = read_text(&workspace.join("workspace.json"), LARGEST_SETTINGS).ok()??;
-    let settings: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let settings: Value = serde_json::from_str(&text).ok()?;
     path_of_uri(settings.get("folder")?.as_str()?).map(PathBuf::from)
 }

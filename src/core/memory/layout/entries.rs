@@ -75,10 +75,13 @@ fn is_of_copilot_user(root: &Path) -> bool {
     root.ends_with("globalStorage/github.copilot-chat/memory-tool/memories")
 }
 
-/// Whether the directory is a workspace of OpenClaw.
-fn is_workspace(root: &Root) -> bool {
+/// Whether the directory is a workspace of OpenClaw: by its name, or by what is in it where the
+/// person chose another one.
+pub(in crate::core) fn is_workspace(root: &Root) -> bool {
     let name = root.path().file_name();
     name.is_some_and(|name| name.to_string_lossy().starts_with(WORKSPACE))
+        || root.has("SOUL.md")
+        || (root.has("MEMORY.md") && root.is_dir("memory"))
 }
 
 /// Whether the agent of the directory makes one of memories that say the same, by itself.
@@ -197,7 +200,10 @@ fn limit(root: &Root, file: &str) -> Option<usize> {
         .path()
         .parent()
         .filter(|_| root.path().ends_with("memories"))?;
-    if !home.join("state.db").exists() && home.file_name().is_none_or(|name| name != ".hermes") {
+    let is_profile = home
+        .parent()
+        .is_some_and(|above| above.ends_with(".hermes/profiles"));
+    if !home.join("state.db").exists() && !home.ends_with(".hermes") && !is_profile {
         return None;
     }
     let settings = read_capped(&home.join("config.yaml"), LARGEST_SETTINGS).unwrap_or_default();
