@@ -4,25 +4,28 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use super::args::KeepArgs;
-use super::print::{Answer, Reported, Text};
+use super::print::{Answer, Reported, Text, print_error};
 use super::world::World;
 use crate::core::log::keep::keep_session;
 
 pub(super) fn run(args: &KeepArgs, world: &World) -> Reported<'static> {
     let all = world.log_files()?;
     let mut copies = Vec::new();
-    let mut ids = args.ids.iter();
-    let failure = ids.find_map(|id| {
+    let mut failures = Vec::new();
+    for id in &args.ids {
         let kept = world
             .log_named(id)
             .and_then(|log| Ok(keep_session(&world.kept, &log, &all, &mut copies)?));
-        kept.err()
-    });
+        failures.extend(kept.err());
+    }
     let lines = copies
         .iter()
         .map(|(id, copy)| format!("Kept: {id} → {}", world.short_path(copy)));
     let text = Text::Lines(lines.collect());
-    if let Some(failure) = failure {
+    if let Some(failure) = failures.pop() {
+        for failure in &failures {
+            print_error(&failure.to_string());
+        }
         return Answer::failed(failure, text);
     }
     let kept = copies

@@ -227,7 +227,7 @@ fn further_stores_of_claude_code_are_read_as_it_reads_them() {
         String::from_utf8(output.expect("runs").stdout).expect("text")
     };
     has(
-        &doctor(&format!("[{{\"path\": \"{root}\"}}]")),
+        doctor(&format!("[{{\"path\": \"{root}\"}}]")),
         ["claude@team"],
     );
     let shown = doctor(root);

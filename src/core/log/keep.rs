@@ -49,7 +49,8 @@ const DESCRIPTIONS: &str = "descriptions";
 const FOLDERS: usize = 3;
 
 /// Copies `log` and those of its subagents to `dir`; adds their ids and the copies. What is a copy
-/// already is left out.
+/// already is left out, and so is an empty log of a subagent. One that cannot be kept holds up no
+/// other; the first error is returned.
 pub fn keep_session(
     dir: &Path,
     log: &LogFile,
@@ -59,12 +60,18 @@ pub fn keep_session(
     let belongs = |other: &&LogFile| {
         other.agent == log.agent && other.parent.as_deref() == Some(log.id.as_str())
     };
-    for log in std::iter::once(log).chain(all.iter().filter(belongs)) {
-        if !log.path.starts_with(dir) {
-            copies.push((log.id.clone(), keep(dir, log)?));
+    let subagents = all.iter().filter(belongs).filter(|log| log.size > 0);
+    let mut done = Ok(());
+    for log in std::iter::once(log).chain(subagents) {
+        if log.path.starts_with(dir) {
+            continue;
+        }
+        match keep(dir, log) {
+            Ok(copy) => copies.push((log.id.clone(), copy)),
+            Err(error) => done = done.and(Err(error)),
         }
     }
-    Ok(())
+    done
 }
 
 /// Copies `log` to `dir`. A copy counts only if it was read back and has every message of the
@@ -273,12 +280,10 @@ fn safe_name(log: &LogFile) -> String {
 
 /// Returns the kept logs whose originals are not among `found`.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
-    let descriptions = fs::read_dir(dir.join(DESCRIPTIONS));
+    let descriptions = location::entries(&dir.join(DESCRIPTIONS));
     let all: Vec<(PathBuf, LogFile)> = descriptions
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|file| described(dir, &file.path()))
+        .iter()
+        .filter_map(|description| described(dir, description))
         .collect();
     if all.is_empty() {
         return Vec::new();
@@ -297,8 +302,10 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
     kept
 }
 
-/// Returns the original's path, and the copy as a log, from its description.
+/// Returns the original's path, and the copy as a log, from its description. What a kill left of
+/// writing one is none.
 fn described(dir: &Path, description: &Path) -> Option<(PathBuf, LogFile)> {
+    location::stem(description, ".json")?;
     let description: Description =
         serde_json::from_slice(&read_capped(description, LARGEST_SETTINGS).ok()?).ok()?;
     let path = dir

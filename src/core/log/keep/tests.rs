@@ -40,6 +40,43 @@ fn a_kept_log_stands_in_for_its_original_once_that_is_gone() {
     let transcript = read(&stand_ins[0]).expect("reads");
     assert_eq!(transcript.messages[0].text, "keep this");
     assert_eq!(stand_ins[0].id, "one/../two");
+    // What a kill left beside the description is none, and doctor names it.
+    let [description] = location::entries(&dir.join(DESCRIPTIONS))
+        .try_into()
+        .expect("one description");
+    let left = description.with_extension("json.7-0.tome.tmp");
+    fs::copy(&description, &left).expect("copies");
+    assert_eq!(kept(&dir, &[]), stand_ins);
+    assert_eq!(strays(&dir), [left]);
+}
+
+#[test]
+fn a_log_that_cannot_be_kept_holds_up_no_other() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let line = "{\"role\":\"user\",\"content\":\"keep this\"}\n";
+    let of = |name: &str, text: &str, parent: Option<&str>| {
+        let path = temp.path().join(name).join("messages.jsonl");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(&path, text).expect("writes");
+        LogFile {
+            id: name.to_owned(),
+            parent: parent.map(str::to_owned),
+            ..log(path)
+        }
+    };
+    let main = of("main", line, None);
+    let empty = of("empty", "", Some("main"));
+    let broken = of("broken", "no message\n", Some("main"));
+    let good = of("good", line, Some("main"));
+    let dir = temp.path().join("kept");
+    let ids = |all: &[LogFile]| {
+        let mut copies = Vec::new();
+        let done = keep_session(&dir, &main, all, &mut copies);
+        let ids: Vec<String> = copies.into_iter().map(|(id, _)| id).collect();
+        (done.is_ok(), ids.join(" "))
+    };
+    assert_eq!(ids(&[empty, good.clone()]), (true, "main good".to_owned()));
+    assert_eq!(ids(&[broken, good]), (false, "main good".to_owned()));
 }
 
 #[test]
