@@ -138,6 +138,13 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
     let id = "claude-code:00000002-2222-4333-8444-555555555555";
     assert_eq!(told["CLAUDE.md"]["corrected"][0], format!("{id}#L4"));
     assert_eq!(told["commits.md"]["read"][0], format!("{id}#L2"));
+    let day = |name: &str| {
+        told[name]["last_use"]
+            .as_i64()
+            .map(|time| time / 86_400_000)
+    };
+    // The eleventh of February.
+    assert_eq!((day("commits.md"), day("staging.md")), (Some(20495), None));
     let shown = home.ok(&["ledger", "CLAUDE.md"]);
     has(&shown, ["no, I told you: use tabs"]);
     let listed = home.ok(&["ledger", "--corrections"]);

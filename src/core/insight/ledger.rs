@@ -131,6 +131,8 @@ pub struct Account {
     pub cited: Vec<String>,
     /// The messages that say again what it says.
     pub corrected: Vec<String>,
+    /// When it was last read or cited, in milliseconds since 1970.
+    pub last_use: Option<i64>,
     /// When the file was last changed as git has it, in milliseconds since 1970; `None` if git does
     /// not have it as it is.
     #[serde(skip)]
@@ -225,6 +227,7 @@ impl Account {
             read: Vec::new(),
             cited: Vec::new(),
             corrected: Vec::new(),
+            last_use: None,
             committed: None,
         }
     }
@@ -481,6 +484,7 @@ impl<'a> Builder<'a> {
                     if !is_meant {
                         continue;
                     }
+                    account.last_use = account.last_use.max(touch.time);
                     if touch.is_citation && cited.insert(*unit) {
                         account.cited.push(session.cite(touch.line));
                     } else if !touch.is_citation && read.insert(*unit) {
@@ -500,6 +504,7 @@ impl<'a> Builder<'a> {
                         && citation.store.as_ref().is_none_or(is_store)
                         && cited.insert(at)
                     {
+                        account.last_use = account.last_use.max(session.log.modified());
                         account.cited.push(session.cite(named.line));
                     }
                 }

@@ -144,7 +144,13 @@ fn how_a_memory_was_used_is_told_and_orders_the_list() {
         Account {
             read: cited(),
             committed: Some(1),
+            last_use: Some(-3 * 86_400_000),
             ..account(&ui, "release.md")
+        },
+        Account {
+            read: cited(),
+            last_use: Some(-9 * 86_400_000),
+            ..account(&ui, "user_prefs.md")
         },
     ];
     let corrections = vec![Correction {
@@ -158,8 +164,15 @@ fn how_a_memory_was_used_is_told_and_orders_the_list() {
     ui.tell(Event::Counted(Arc::new(ledger)));
     ui.shows(["in context 1 · read 0 · corrected 1"]);
     ui.shows(["Corrected again: no, rotate the tokens"]);
-    ui.after("S S S S G").shows(["never read first"]);
+    // Those that were never read, then those that were read longest ago.
+    ui.after("S S S S G")
+        .shows(["never read first, then longest ago"]);
     ui.row_has("▌", "Release");
+    ui.row_has("▌", "3d");
+    ui.press("k");
+    ui.row_has("▌", "9d");
+    ui.press("k");
+    ui.row_has("▌", "never");
     ui.press("S g");
     ui.row_has("▌", "Auth Refactor");
 }

@@ -136,7 +136,7 @@ impl Order {
             Self::Oldest => "oldest first",
             Self::Largest => "largest first",
             Self::Newest => "newest first",
-            Self::Unread => "never read first",
+            Self::Unread => "never read first, then longest ago",
             Self::Corrected => "most corrected first",
         }
     }
@@ -337,8 +337,8 @@ impl TreeBuilder<'_> {
             Order::Largest => all.sort_by_key(|one| std::cmp::Reverse(memory(one).size)),
             Order::Newest => all.sort_by_cached_key(|one| std::cmp::Reverse(time(one))),
             Order::Unread => all.sort_by_cached_key(|one| {
-                let uses = account(one).map(|account| account.uses());
-                (uses.unwrap_or_default(), time(one))
+                let used = account(one).map(|account| (account.uses() > 0, account.last_use));
+                (used.unwrap_or_default(), time(one))
             }),
             Order::Corrected => all.sort_by_cached_key(|one| {
                 let corrected = account(one).map(|account| account.corrected.len());

@@ -229,13 +229,17 @@ impl BrowsePane {
             Some(order) => order == Order::Largest,
             None => self.options.sort == Sort::Size,
         };
-        let counted = |count: fn(&Account) -> usize| {
-            let account = cx.ledger.account(snapshot.store.id(), &memory.path, None);
-            account.map_or(0, count)
-        };
+        let account = || cx.ledger.account(snapshot.store.id(), &memory.path, None);
         let detail = match self.options.order {
-            Some(Order::Unread) => counted(Account::uses).to_string(),
-            Some(Order::Corrected) => counted(|account| account.corrected.len()).to_string(),
+            Some(Order::Unread) => match account().filter(|account| account.uses() > 0) {
+                Some(Account { last_use, .. }) => {
+                    last_use.map_or(String::new(), |time| format_age(time, cx.now))
+                }
+                None => "never".to_owned(),
+            },
+            Some(Order::Corrected) => account()
+                .map_or(0, |account| account.corrected.len())
+                .to_string(),
             _ if is_by_size => format_size(memory.size),
             _ => format_age(cx.ledger.last_change(snapshot.store.id(), memory), cx.now),
         };
