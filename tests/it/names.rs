@@ -417,7 +417,8 @@ fn names_that_say_where_a_project_belongs_lead_nowhere_else() {
     }
 }
 
-/// The names are the person's own, on the command line or in tome's settings.
+/// The names are the person's own, on the command line, in tome's settings or in those of an agent in
+/// their home.
 const PERSON: &str = "the person";
 
 /// The names are in what tome wrote itself.
@@ -479,6 +480,7 @@ const READERS: [(&str, &str); 30] = [
         "core/memory/discover.rs",
         "names_that_say_where_a_project_belongs_lead_nowhere_else",
     ),
+    ("core/memory/discover/agents.rs", PERSON),
     (
         "core/memory/discover/claude.rs",
         "a_project_cannot_choose_where_memories_are",

@@ -32,12 +32,12 @@ fn what_an_agent_writes_waits_is_reverted_and_waits_again_after_undo() {
     tty.press("u", "~ auth.md");
     tty.see("Tokens live for 30 days.");
     assert_eq!(fs::read_to_string(&path).expect("text"), theirs);
-    tty.press("a", "Nothing waits for review.");
-    tty.see("Accepted; u takes it back");
+    tty.press("a", "Accepted; u takes it back");
+    tty.see("Nothing waits for review.");
     tty.press("u", "~ auth.md");
     tty.see("Undone: Accepted: auth.md");
-    tty.press("a", "Nothing waits for review.");
-    tty.see("Accepted; u takes it back");
+    tty.press("a", "Accepted; u takes it back");
+    tty.see("Nothing waits for review.");
     tty.send(ESCAPE);
     tty.gone("Nothing waits");
     let screen = tty.see("4 memories");
