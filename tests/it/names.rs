@@ -426,7 +426,7 @@ const TOME: &str = "tome";
 
 /// The files that open what a name leads to, or decide about it, and whose names these are: a test here
 /// or in `sync/hostile.rs` tries all of [`NAMES`] where somebody else chose them.
-const READERS: [(&str, &str); 30] = [
+const READERS: [(&str, &str); 31] = [
     ("cli/doctor/memory.rs", PERSON),
     (
         "cli/rehome.rs",
