@@ -59,6 +59,8 @@ pub(crate) struct QueuePane {
     warned_of: String,
     /// The files of the last change, to which the cursor goes if they wait again.
     changed: Vec<(StoreId, String)>,
+    /// The ids of what was decided last, to which it goes in its file if that waits again.
+    decided: Vec<String>,
 }
 
 impl QueuePane {
@@ -126,6 +128,12 @@ impl QueuePane {
             self.list.select(at, Move::Down);
             (self.part, self.scroll) = (0, 0);
             self.list.fit(Parts::of(cx).height());
+        }
+        let is_decided = |(_, part): &(usize, HunkPart)| self.decided.contains(&part.id);
+        let part = self.divisions().iter().position(is_decided);
+        if let Some(part) = part.filter(|_| found.is_some()) {
+            self.part = part;
+            self.show_part(cx);
         }
     }
 

@@ -3,10 +3,11 @@
 use std::fs;
 use std::sync::Arc;
 
+use super::pruning::record;
 use super::{TestApp, has, requested, you};
 use crate::core::Error;
 use crate::core::change::history::Origin;
-use crate::core::change::{Author, Change};
+use crate::core::change::{Author, Change, ChangeVerb};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
     Incoming, Selection, Sent, Writer, accept, annotate, observe_files, observe_store, offer,
@@ -386,8 +387,8 @@ fn a_hunk_is_reverted_through_the_difference_that_is_shown_first() {
     ui.is_in(KeyContext::Deleting);
 }
 
-#[test]
-fn a_line_of_a_hunk_is_decided_about_alone() {
+/// Two lines of one hunk wait, and the cursor is on the first.
+fn at_the_first_of_two_lines() -> TestApp {
     let mut ui = TestApp::reviewing();
     ui.rewrite("grace.md", |_| "---\nname: Grace\n---\n\nTen.\n".to_owned());
     ui.observe();
@@ -401,6 +402,33 @@ fn a_line_of_a_hunk_is_decided_about_alone() {
     ui.load();
     ui.select("grace.md");
     ui.after("s").shows(["line 1 of 2"]);
+    ui
+}
+
+#[test]
+fn the_cursor_is_on_the_line_whose_acceptance_was_undone() {
+    let mut ui = at_the_first_of_two_lines();
+    let items = queue(&ui.history, &ui.store()).expect("a queue");
+    let waiting = vec![(ui.id("claude"), items)];
+    let effects = ui.press("J a");
+    ui.carry_out(&effects);
+    ui.shows(["line 1 of 1"]);
+    let undone = record(&ui, "A", ChangeVerb::Accept, &["grace.md"]);
+    ui.tell(Event::Committed {
+        request: Box::new(Request::Latest(UndoDirection::Undo)),
+        result: Ok(Some(undone)),
+    });
+    ui.tell(Event::QueueLoaded {
+        waiting,
+        here_before: 0,
+    });
+    ui.shows(["line 2 of 2"]);
+    ui.row_has("Thirty.", "▌");
+}
+
+#[test]
+fn a_line_of_a_hunk_is_decided_about_alone() {
+    let mut ui = at_the_first_of_two_lines();
     ui.row_has("Twenty.", "▌");
     assert!(!ui.row("Thirty.").contains("▌"));
     ui.after("J").shows(["line 2 of 2"]);

@@ -32,6 +32,7 @@ impl QueuePane {
             return Vec::new();
         }
         self.queue.without(&ids);
+        self.decided.clone_from(&ids);
         self.accepted.extend(ids);
         self.is_before_said = false;
         self.lay_out(cx);
@@ -114,8 +115,10 @@ impl QueuePane {
         self.accept(stores, cx)
     }
 
-    pub(super) fn revert(&self) -> Vec<Step> {
-        revert(self.chosen())
+    pub(super) fn revert(&mut self) -> Vec<Step> {
+        let chosen = self.chosen();
+        self.decided = chosen.iter().flat_map(|(_, ids)| ids.clone()).collect();
+        revert(chosen)
     }
 
     pub(super) fn revert_session(&self) -> Vec<Step> {
