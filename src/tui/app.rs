@@ -514,28 +514,28 @@ impl App {
     /// that was found, in the review the difference, and in the context the text of the piece. What is
     /// entered from a place that was zoomed begins with its list.
     fn zoomed_part(&self, wanted: Arrangement) -> Option<Focus> {
-        let ground = self.ground();
-        if ground > self.zoomed_at? {
+        let fullscreen = self.fullscreen_pane();
+        if fullscreen > self.zoomed_at? {
             return None;
         }
-        let pane = self.panes.get(ground);
+        let pane = self.panes.get(fullscreen);
         Some(match pane.map(|pane| pane.key_context()) {
             Some(KeyContext::Find | KeyContext::Queue | KeyContext::Context) => Focus::Preview,
             _ => wanted.focus,
         })
     }
 
-    /// The pane that fills the screen.
-    fn ground(&self) -> usize {
-        let ground = self.panes.iter().rposition(|pane| pane.is_fullscreen());
-        ground.unwrap_or(0)
+    /// The place of the pane that fills the screen, counted from the bottom.
+    fn fullscreen_pane(&self) -> usize {
+        let at = self.panes.iter().rposition(|pane| pane.is_fullscreen());
+        at.unwrap_or(0)
     }
 
     /// Gives one pane the whole screen, or divides it again.
     fn toggle_zoom(&mut self) {
         self.zoomed_at = match self.zoom {
             Some(_) => None,
-            None => Some(self.ground()),
+            None => Some(self.fullscreen_pane()),
         };
         self.zoom = self.zoomed_part(self.wanted);
         self.divide(self.areas.whole);

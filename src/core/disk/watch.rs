@@ -81,19 +81,19 @@ impl Expected {
 type Awaited = HashMap<PathBuf, Vec<PathBuf>>;
 
 #[derive(Debug, Clone, Default)]
-struct StandIns {
+struct AwaitedParents {
     awaited: Arc<Mutex<Awaited>>,
 }
 
-impl StandIns {
+impl AwaitedParents {
     fn set(&self, awaited: Awaited) {
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
     }
 
     /// Whether a path matters: in such a directory only what leads to an awaited one does.
-    fn tell(&self, path: &Path) -> bool {
-        let stand_ins = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
-        let awaited = path.parent().and_then(|above| stand_ins.get(above));
+    fn matters(&self, path: &Path) -> bool {
+        let parents = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        let awaited = path.parent().and_then(|above| parents.get(above));
         awaited.is_none_or(|awaited| awaited.iter().any(|target| target.starts_with(path)))
     }
 }
@@ -105,7 +105,7 @@ pub struct DirectoryWatcher {
     watched: HashMap<PathBuf, WatchDepth>,
     /// The targets of [`Self::await_targets`].
     awaited: Vec<(PathBuf, WatchDepth)>,
-    stand_ins: StandIns,
+    parents: AwaitedParents,
     expected: Expected,
 }
 
@@ -115,9 +115,9 @@ impl DirectoryWatcher {
         let (seen, seeing) = mpsc::channel();
         let watcher = notify::recommended_watcher(event_handler(seen)).map_err(watch_error)?;
         let expected = Expected::default();
-        let stand_ins = StandIns::default();
-        let (known, near) = (expected.clone(), stand_ins.clone());
-        let matters = move |path: &Path| !known.has(path) && near.tell(path);
+        let parents = AwaitedParents::default();
+        let (known, parents_of_awaited) = (expected.clone(), parents.clone());
+        let matters = move |path: &Path| !known.has(path) && parents_of_awaited.matters(path);
         std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || debounce(&seeing, matters, tell))
@@ -126,7 +126,7 @@ impl DirectoryWatcher {
             watcher,
             watched: HashMap::new(),
             awaited: Vec::new(),
-            stand_ins,
+            parents,
             expected,
         })
     }
@@ -170,8 +170,8 @@ impl DirectoryWatcher {
 
     fn watch_awaited(&mut self) -> Vec<Error> {
         loop {
-            let (all, stand_ins) = with_awaited(&self.awaited);
-            self.stand_ins.set(stand_ins);
+            let (all, parents) = with_awaited(&self.awaited);
+            self.parents.set(parents);
             let failed = self.set_targets(&all);
             // What came before the directory above was watched is not told.
             if with_awaited(&self.awaited).0 == all {
@@ -213,21 +213,21 @@ impl DirectoryWatcher {
 /// Adds to directories that are to be watched the nearest one above each that does not exist; returns
 /// these, too, with what they stand for.
 fn with_awaited(targets: &[(PathBuf, WatchDepth)]) -> (Vec<(PathBuf, WatchDepth)>, Awaited) {
-    let mut stand_ins = Awaited::new();
+    let mut parents = Awaited::new();
     for (path, _) in targets.iter().filter(|(path, _)| !path.is_dir()) {
         let above = path.ancestors().skip(1).find(|path| path.is_dir());
         if let Some(above) = above.filter(|above| targets.iter().all(|(path, _)| path != above)) {
-            let of = stand_ins.entry(above.to_owned()).or_default();
+            let of = parents.entry(above.to_owned()).or_default();
             of.push(path.clone());
         }
     }
-    let above = stand_ins.keys().cloned();
+    let above = parents.keys().cloned();
     let all = targets.iter().cloned();
     let mut all: Vec<_> = all
         .chain(above.map(|above| (above, WatchDepth::Surface)))
         .collect();
     all[targets.len()..].sort_by(|a, b| a.0.cmp(&b.0));
-    (all, stand_ins)
+    (all, parents)
 }
 
 fn watch_error(error: notify::Error) -> Error {
