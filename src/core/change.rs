@@ -97,7 +97,7 @@ impl Change {
                 }
             };
             let size = format!(
-                "{}: {} of {} lines, {} % of what agents read",
+                "{}: {} of {} lines, {} % of the limit",
                 index::INDEX,
                 both(before.lines, after.lines),
                 Budget::MOST.lines,

@@ -396,28 +396,9 @@ impl StoreSnapshot {
         !(is_subagent || name.contains('@') || self.store.layout() == Layout::Events)
     }
 
-    /// Whether an agent itself loads its index when a session or a subagent starts. Discovery names
-    /// the stores of agents.
-    pub fn is_loaded(&self) -> bool {
-        const LOADED: [&str; 6] = [
-            "claude",
-            "qwen",
-            "gemini",
-            "openclaw",
-            "agent",
-            "user-agent",
-        ];
-        let name = self.store.name();
-        let is_of = |agent: &str| {
-            let rest = name.strip_prefix(agent);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '-']))
-        };
-        !name.starts_with("claude-memory") && LOADED.iter().any(|agent| is_of(agent))
-    }
-
-    /// The size of the index, if its agent loads only so much of it.
+    /// The size of the index, if only so much of it is read at the start of a session.
     pub fn budget(&self) -> Option<Budget> {
-        let is_limited = self.is_loaded() && index::is_read_in_part(self.store.root().path());
+        let is_limited = index::is_read_in_part(self.store.root().path());
         self.index.filter(|_| is_limited)
     }
 
@@ -507,34 +488,6 @@ mod tests {
         );
         let same = after.refresh(&[PathBuf::from("/elsewhere/x.md")]);
         assert!(Arc::ptr_eq(&same.stores[0], &after.stores[0]));
-    }
-
-    #[test]
-    fn the_stores_of_agents_are_loaded_and_those_of_a_project_are_not() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        fs::write(temp.path().join("MEMORY.md"), "# Memory\n").expect("writes");
-        let is_loaded = |name: &str| {
-            let store = Store::open(name, temp.path(), Some(Layout::Index)).expect("opens");
-            StoreSnapshot::read(Arc::new(store), String::new()).is_loaded()
-        };
-        for name in [
-            "claude",
-            "claude-2",
-            "claude@shop",
-            "qwen-user",
-            "agent-reviewer",
-        ] {
-            assert!(is_loaded(name), "{name}");
-        }
-        for name in [
-            ".memory",
-            "data-memory",
-            "claude-memory",
-            "claude-memory-2",
-            "team",
-        ] {
-            assert!(!is_loaded(name), "{name}");
-        }
     }
 
     #[test]

@@ -281,14 +281,10 @@ impl LibraryWorker {
         match target {
             Target::File { store, path } => planner.store(store)?.read(path),
             Target::Context { store } => {
-                let snapshot = self.library.store_by_id(store);
-                let is_loaded = snapshot.is_some_and(|snapshot| snapshot.is_loaded());
                 let store = planner.store(store)?;
                 let text = match self.loaded_index(store) {
                     Some(text) => text,
-                    // Its agent loads it in another project, without tome's guide.
-                    None if is_loaded => store.rules().contents(store)?,
-                    None => store.rules().context(store)?,
+                    None => store.rules().contents(store)?,
                 };
                 let bytes = text.into_bytes();
                 Ok(Document {

@@ -353,7 +353,8 @@ fn is_of_gemini(root: &Path) -> bool {
     above.is_some_and(|tmp| tmp.ends_with(".gemini/tmp"))
 }
 
-/// Whether the agent of this directory reads only so much of its index. Gemini CLI reads all of it.
+/// Whether only so much of the index of this directory is read at the start of a session: by Claude
+/// Code and Qwen Code, and by what tome tells. Gemini CLI reads all of its own.
 pub fn is_read_in_part(root: &Path) -> bool {
     !is_of_gemini(root)
 }

@@ -227,7 +227,7 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
         let mut facts = vec![count(snapshot.memories.len(), "memory", "memories")];
         if let Some(budget) = snapshot.budget() {
             facts.push(format!(
-                "index {} of {} lines, {} % of what agents read",
+                "index {} of {} lines, {} % of the limit",
                 budget.lines,
                 Budget::MOST.lines,
                 budget.percent(),
@@ -272,11 +272,13 @@ mod tests {
     use crate::core::memory::store::Store;
 
     #[test]
-    fn a_share_is_told_only_of_an_index_that_an_agent_loads() {
+    fn a_share_is_told_only_of_an_index_that_is_read_in_part() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        std::fs::write(temp.path().join("MEMORY.md"), "# M\n\n- x\n").expect("writes");
-        let told = |name: &str| {
-            let store = Store::open(name, temp.path(), Some(Layout::Index)).expect("opens");
+        let told = |folder: &str| {
+            let root = temp.path().join(folder);
+            std::fs::create_dir_all(&root).expect("creates");
+            std::fs::write(root.join("MEMORY.md"), "# M\n\n- x\n").expect("writes");
+            let store = Store::open("shop", &root, Some(Layout::Index)).expect("opens");
             let id = store.id().clone();
             let found = FoundStore {
                 store,
@@ -288,10 +290,15 @@ mod tests {
             });
             context(&Arc::new(library), &id, "x").facts
         };
-        let shares = told("claude@shop");
-        assert!(shares.contains("index 3 of 200 lines, 2 %"), "{shares}");
-        let plain = told("claude-memory");
-        assert!(plain.contains("index 3 lines · "), "{plain}");
+        for folder in [".claude/projects/shop/memory", ".memory"] {
+            let facts = told(folder);
+            assert!(
+                facts.contains("index 3 of 200 lines, 2 % of the limit"),
+                "{facts}"
+            );
+        }
+        let whole = told(".gemini/tmp/shop/memory");
+        assert!(whole.contains("index 3 lines · "), "{whole}");
     }
 
     #[test]
