@@ -109,10 +109,12 @@ pub(crate) enum Event {
     },
     /// The number of files that wait for review has changed, or what waits in them.
     ReviewCounted(ReviewCounts),
-    /// What waits for review, store by store, and how many memories were there before tome.
+    /// What waits for review, store by store, how many memories were there before tome, and what
+    /// is proposed and left alone, in lines.
     QueueLoaded {
         waiting: Vec<(StoreId, Vec<Item>)>,
         here_before: usize,
+        left_alone: Vec<String>,
     },
     /// The sessions that wrote items of the queue, as the logs show them, and the user's words before
     /// the messages, by their citations.

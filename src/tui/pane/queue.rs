@@ -13,7 +13,7 @@ use ratatui::layout::Position;
 
 use self::rows::{Entry, Queue, QueueRow};
 use super::list_text::{ListWithText, Parts};
-use super::{Pane, Step, perform, push, say_range};
+use super::{Pane, Step, perform, push, say_range, say_trouble};
 use crate::core::change::history::FileChange;
 use crate::core::insight::review::{Attributions, HunkPart, Item, ItemChange};
 use crate::core::memory::library::Library;
@@ -53,6 +53,8 @@ pub(crate) struct QueuePane {
     words: HashMap<String, String>,
     /// How many memories were there before tome.
     here_before: usize,
+    /// What is proposed and left alone, in lines.
+    left_alone: Vec<String>,
     /// Whether the last decision was that the person knows them.
     is_before_said: bool,
     /// The id of the conflict that the person was told of: it is accepted if that is asked for again.
@@ -329,10 +331,17 @@ impl Pane for QueuePane {
             Event::QueueLoaded {
                 waiting,
                 here_before,
+                left_alone,
             } => {
                 self.here_before = *here_before;
                 self.take(waiting, cx);
-                Vec::new()
+                // The first is told beside a list; where nothing waits, all are shown.
+                let is_new =
+                    std::mem::replace(&mut self.left_alone, left_alone.clone()) != *left_alone;
+                match left_alone.first() {
+                    Some(first) if is_new && !waiting.is_empty() => say_trouble(first),
+                    _ => Vec::new(),
+                }
             }
             Event::Attributed { found, words } => {
                 self.words.extend(words.clone());
@@ -393,12 +402,19 @@ impl Pane for QueuePane {
     }
 
     fn facts(&self) -> Option<String> {
-        let mut facts = vec![count(self.queue.files, "file", "files")];
+        let (items, files) = (self.queue.entries.len(), self.queue.files);
+        let mut facts = vec![count(files, "file", "files")];
+        if items != files {
+            facts.insert(0, format!("{items} to review"));
+        }
         if !self.queue.sessions.is_empty() {
             facts.push(count(self.queue.sessions.len(), "session", "sessions"));
         }
         if self.here_before > 0 {
             facts.push(format!("{} here before tome", self.here_before));
+        }
+        if !self.left_alone.is_empty() {
+            facts.push(format!("{} left alone", self.left_alone.len()));
         }
         Some(facts.join(" · "))
     }

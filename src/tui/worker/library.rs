@@ -17,7 +17,7 @@ use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::insight::context::PieceKind;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::rehome::homes_of_project;
-use crate::core::insight::review::{here_before, incoming_folder, queue};
+use crate::core::insight::review::{here_before, incoming_folder, left_alone, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::Library;
@@ -300,7 +300,11 @@ impl LibraryWorker {
     fn read_queue(&self) {
         let mut waiting = Vec::new();
         let mut before = 0;
+        let mut alone = Vec::new();
         for snapshot in &self.library.stores {
+            let name = snapshot.store.name();
+            let lines = left_alone(&snapshot.store).into_iter();
+            alone.extend(lines.map(|line| format!("{name}: {line}")));
             // A state that cannot be read is told with the queue.
             before += here_before(&self.history, snapshot.store.id()).unwrap_or(0);
             match queue(&self.history, &snapshot.store) {
@@ -314,6 +318,7 @@ impl LibraryWorker {
         self.events.send(Event::QueueLoaded {
             waiting,
             here_before: before,
+            left_alone: alone,
         });
     }
 

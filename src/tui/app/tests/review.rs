@@ -90,6 +90,7 @@ impl TestApp {
         self.tell(Event::QueueLoaded {
             waiting,
             here_before: 0,
+            left_alone: Vec::new(),
         });
     }
 
@@ -185,8 +186,10 @@ fn the_count_is_in_the_header_and_at_its_store_and_opens_the_review() {
     ui.tell(Event::QueueLoaded {
         waiting: Vec::new(),
         here_before: 3,
+        left_alone: vec!["gemini: skills/a/logo.png is left alone".to_owned()],
     });
     ui.shows(["3 files were here before tome", "Nothing waits for review."]);
+    ui.shows(["logo.png is left alone", "1 left alone"]);
     ui.after("<esc>").is_in(KeyContext::Tree);
     ui.lacks(["to review"]);
 }
@@ -200,6 +203,7 @@ fn an_undo_takes_back_what_was_said_last() {
     ui.tell(Event::QueueLoaded {
         waiting: Vec::new(),
         here_before: 3,
+        left_alone: Vec::new(),
     });
     let effects = ui.press("A");
     let job = |job| [Effect::Write(WriteJob::Review(job))];
@@ -421,6 +425,7 @@ fn the_cursor_is_on_the_line_whose_acceptance_was_undone() {
     ui.tell(Event::QueueLoaded {
         waiting,
         here_before: 0,
+        left_alone: Vec::new(),
     });
     ui.shows(["line 2 of 2"]);
     ui.row_has("Thirty.", "▌");

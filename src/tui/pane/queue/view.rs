@@ -73,6 +73,9 @@ impl QueuePane {
                 how.unwrap_or_default()
             ));
         }
+        for line in &self.left_alone {
+            text.push_str(&format!("\n\n{line}"));
+        }
         let title = title_span(cx.theme, "to review");
         draw_empty(frame, cx.areas.body, title, &text, cx.theme);
     }
