@@ -1,8 +1,8 @@
 //! Find: lines of memories and logs with the words of the query, while the user types.
 //!
-//! Three kinds of matches, each searched only if those before it leave room: the words as they
-//! are typed ([`term`]), the words with a slip of the keyboard ([`slip`]), and the letters of
-//! the words in their order ([`letters`], ranked by nucleo).
+//! Four kinds of matches, each searched only if those before it leave room: the words as they
+//! are typed ([`term`]), all of them but one, the words with a slip of the keyboard ([`slip`]), and
+//! the letters of the words in their order ([`letters`], ranked by nucleo).
 //!
 //! The index gives the messages that have words which begin like those of the query, or are
 //! spelled nearly like them, and orders them: whole words first, then what somebody said, then the
@@ -105,6 +105,8 @@ pub enum SearchState {
 pub enum Closeness {
     /// It has the words as they are typed.
     Words,
+    /// It has all of the words but one, which nothing has together with the others.
+    Most,
     /// It has words that differ in a letter or two.
     Slips,
     /// It has the letters of each word in their order, with others between them.
@@ -116,6 +118,7 @@ impl Closeness {
     pub fn name(self) -> &'static str {
         match self {
             Self::Words => "words",
+            Self::Most => "most",
             Self::Slips => "slips",
             Self::Letters => "letters",
         }
@@ -196,10 +199,22 @@ pub fn find(
         // What has the words is shown before the longer search begins.
         search.found.progress = SearchState::Widening;
         watch.partial(&search.found);
-        search.slips();
+        let has_none = search.found.total == 0;
+        search.slips(if has_none {
+            Correction::Unknown
+        } else {
+            Correction::Rare
+        });
     }
-    if search.found.total == 0 && !search.is_stale() && has_words {
-        search.letters();
+    let weaker: [fn(&mut Search<'_>); 3] = [
+        |search| search.most_words(),
+        |search| search.slips(Correction::Any),
+        |search| search.letters(),
+    ];
+    for search_on in weaker {
+        if search.found.total == 0 && !search.is_stale() && has_words {
+            search_on(&mut search);
+        }
     }
     let mut found = search.found;
     found.progress = if watch.is_stale() {
@@ -316,40 +331,55 @@ impl<'a> Search<'a> {
         self.search_all(terms, &Wanted { matcher, words });
     }
 
-    /// Searches for words that are a letter or two away from the typed ones.
-    fn slips(&mut self) {
-        let corrections: &[Correction] = match self.found.total {
-            0 => &[Correction::Unknown, Correction::Any],
-            _ => &[Correction::Rare],
-        };
-        self.begin(Closeness::Slips);
-        let before = self.found.total;
-        let spellings = slip::Spellings::new(self.sources);
-        for correction in corrections {
-            if self.found.total > before || self.is_stale() {
+    /// Searches for all words but one, whichever that is.
+    fn most_words(&mut self) {
+        let query = self.request.query;
+        let atoms: Vec<&Atom> = wanted(query).collect();
+        if atoms.len() < 3 {
+            return;
+        }
+        self.begin(Closeness::Most);
+        for missing in 0..atoms.len() {
+            if self.is_stale() {
                 break;
             }
-            let query = self.request.query;
-            let mut is_corrected = false;
-            let (mut terms, mut words) = (Vec::new(), Vec::new());
-            for atom in wanted(query) {
-                match spellings.correct(atom, *correction) {
-                    Some((pattern, any)) => {
-                        is_corrected = true;
-                        terms.push(Term::with_slips(atom, pattern));
-                        words.extend(any);
-                    }
-                    None => {
-                        terms.push(Term::as_typed(atom));
-                        words.extend(wanted_words(atom));
-                    }
-                }
-            }
-            let matcher = TermMatcher::new(query, &terms).filter(|_| is_corrected);
-            if let Some(matcher) = matcher {
+            let others = atoms.iter().enumerate().filter(|(at, _)| *at != missing);
+            let others: Vec<&Atom> = others.map(|(_, atom)| *atom).collect();
+            let terms: Vec<Term> = others.iter().map(|atom| Term::as_typed(atom)).collect();
+            if let Some(matcher) = TermMatcher::new(query, &terms) {
                 let matcher = LineMatcher::Terms(matcher);
+                let words = others.into_iter().flat_map(wanted_words).collect();
                 self.search_all(terms, &Wanted { matcher, words });
             }
+        }
+        let all = atoms.into_iter().map(Term::as_typed).collect();
+        self.set_terms(all);
+    }
+
+    /// Searches for words that are a letter or two away from the typed ones.
+    fn slips(&mut self, correction: Correction) {
+        self.begin(Closeness::Slips);
+        let spellings = slip::Spellings::new(self.sources);
+        let query = self.request.query;
+        let mut is_corrected = false;
+        let (mut terms, mut words) = (Vec::new(), Vec::new());
+        for atom in wanted(query) {
+            match spellings.correct(atom, correction) {
+                Some((pattern, any)) => {
+                    is_corrected = true;
+                    terms.push(Term::with_slips(atom, pattern));
+                    words.extend(any);
+                }
+                None => {
+                    terms.push(Term::as_typed(atom));
+                    words.extend(wanted_words(atom));
+                }
+            }
+        }
+        let matcher = TermMatcher::new(query, &terms).filter(|_| is_corrected);
+        if let Some(matcher) = matcher {
+            let matcher = LineMatcher::Terms(matcher);
+            self.search_all(terms, &Wanted { matcher, words });
         }
     }
 
@@ -373,8 +403,7 @@ impl<'a> Search<'a> {
     /// Searches the memories, the conversations, and tool text where it is asked for or nothing else
     /// has the words.
     fn search_all(&mut self, terms: Vec<Term>, wanted: &Wanted) {
-        self.found.terms.retain(|(kind, _)| *kind != self.closeness);
-        self.found.terms.push((self.closeness, terms));
+        self.set_terms(terms);
         self.search_memories(wanted);
         let Some(corpus) = self.sources.corpus else {
             return self.rank();
@@ -392,6 +421,12 @@ impl<'a> Search<'a> {
             }
         }
         self.rank();
+    }
+
+    /// Keeps the terms of the closeness that is being searched, by which its lines are marked.
+    fn set_terms(&mut self, terms: Vec<Term>) {
+        self.found.terms.retain(|(kind, _)| *kind != self.closeness);
+        self.found.terms.push((self.closeness, terms));
     }
 
     fn search_memories(&mut self, wanted: &Wanted) {
@@ -1021,6 +1056,32 @@ mod tests {
         let letters = kinds("chnglg");
         assert!(letters.len() > 1 && letters.iter().all(|kind| *kind == Closeness::Letters));
         assert_eq!(kinds("\"chnagelog\""), [], "a quotation stands as it is");
+    }
+
+    #[test]
+    fn words_that_nothing_has_together_are_found_but_for_one() {
+        let home = TestHome::new(
+            &[("a.md", "# Dashboard\n\nthe hash of jobs, and a counter\n")],
+            &[conversation(&[
+                "the jobs have a counter in bash",
+                "yash is another shell",
+                "its jobs run in yash",
+            ])],
+        );
+        let found = search(&home, "yash jobs counter");
+        let kinds: Vec<Closeness> = found.matches.iter().map(|one| one.closeness).collect();
+        assert_eq!(kinds, [Closeness::Most; 3], "{:?}", found.matches);
+        let texts = texts(&home, &["yash jobs counter"]);
+        assert!(texts[0].contains("the hash of jobs"), "{texts:?}");
+        assert!(texts[1].contains("the jobs have a counter"), "{texts:?}");
+        assert!(texts[2].contains("its jobs run in yash"), "{texts:?}");
+        // Of two words, one alone says too little.
+        let two = search(&home, "dashboard yash");
+        assert!(
+            two.matches
+                .iter()
+                .all(|one| one.closeness != Closeness::Most)
+        );
     }
 
     #[test]

@@ -273,10 +273,15 @@ impl SearchWatcher for Counter<'_> {
 struct MarkedMatches<'a> {
     found: &'a Matches,
     reader: LineReader<'a>,
-    markers: [Marker<'a>; 3],
+    markers: [Marker<'a>; KINDS.len()],
 }
 
-const KINDS: [Closeness; 3] = [Closeness::Words, Closeness::Slips, Closeness::Letters];
+const KINDS: [Closeness; 4] = [
+    Closeness::Words,
+    Closeness::Most,
+    Closeness::Slips,
+    Closeness::Letters,
+];
 
 impl ResultReporter<'_> {
     /// Returns the row of a hit that no text of the query matches.

@@ -200,6 +200,7 @@ impl FindPane {
         }
         match first.closeness {
             Closeness::Words => None,
+            Closeness::Most => Some("nothing has all words · − but one"),
             Closeness::Slips => Some("not as typed · ≈ with a slip"),
             Closeness::Letters => Some("no such words · ∴ their letters"),
         }
@@ -260,6 +261,7 @@ impl FindPane {
         let base = if look.is_here { Style::new() } else { muted };
         let closeness = match row.closeness {
             Closeness::Words => "  ",
+            Closeness::Most => "− ",
             Closeness::Slips => "≈ ",
             Closeness::Letters => "∴ ",
         };
