@@ -12,6 +12,7 @@ use super::json::{self, Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource, ToolUse};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource, fork, location,
+    origin,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -260,7 +261,14 @@ fn message(item: &Object<'_>, sink: &mut Sink<'_>) {
 fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
     if role == Role::User {
         if !text.trim().is_empty() && !sink.is_duplicate(source, role, &text) {
-            sink.prompt(text);
+            match typed_of_saved(&text) {
+                Some((before, typed, after)) => {
+                    sink.add(Speaker::Program, before.trim().to_owned());
+                    sink.prompt(typed.to_owned());
+                    sink.add(Speaker::Program, after.trim().to_owned());
+                }
+                None => sink.prompt(text),
+            }
         }
         return;
     }
@@ -274,6 +282,30 @@ fn say(source: TextSource, role: Role, text: String, sink: &mut Sink<'_>) {
             sink.call(Some(MEMORY_CITATION.to_owned()), citation);
         }
     }
+}
+
+/// Returns what stands before, in and behind the arguments of a saved prompt that was called by its
+/// name; `None` if the text is none. Such a text begins with the file's header, or with the line break
+/// below it; what is typed never does. The arguments are mostly in a first fence.
+fn typed_of_saved(text: &str) -> Option<(&str, &str, &str)> {
+    const FENCE: &str = "\n```text\n";
+    let has_header = text.starts_with("---\n") && text.contains("$ARGUMENTS");
+    let is_list = || {
+        origin::LISTS
+            .iter()
+            .any(|list| text.trim_start().starts_with(list))
+    };
+    if !has_header && (!text.starts_with('\n') || is_list()) {
+        return None;
+    }
+    let (before, rest) = text.split_once(FENCE).unwrap_or((text, ""));
+    let (typed, after) = rest.split_once("\n```").unwrap_or(("", rest));
+    let is_first = before.trim().lines().count() == 1 && typed != "$ARGUMENTS";
+    Some(if is_first && !has_header {
+        (before, typed, after)
+    } else {
+        (text, "", "")
+    })
 }
 
 /// The tool that memories which a reply cites are shown as.

@@ -116,7 +116,23 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     } else {
         read_object(log, &mut carry)?
     };
-    carry.skipped.left_out += session.left_out;
+    let mut messages = Vec::new();
+    let mut sink = Sink::new(&mut carry, &mut messages, 0);
+    take_all(&session, &mut sink, &mut |sink| sink.drain(take));
+    Ok(carry)
+}
+
+/// Reads a session of one object that stands alone, as a fork of the program wrote it.
+pub(super) fn read_alone(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    sink.carry.head.cwd = project_of(&log.path);
+    let session = read_object(log, sink.carry)?;
+    take_all(&session, sink, &mut |_| {});
+    Ok(())
+}
+
+/// Adds the messages of a session; `added` is called after each record.
+fn take_all(session: &GeminiSession, sink: &mut Sink<'_>, added: &mut dyn FnMut(&mut Sink<'_>)) {
+    sink.carry.skipped.left_out += session.left_out;
     let records: Vec<(u64, Object<'_>)> = session
         .records
         .iter()
@@ -128,15 +144,12 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
         .flat_map(|(_, record)| record.items("toolCalls").filter_map(Raw::object))
         .filter_map(|call| call.text("id"))
         .collect();
-    let mut messages = Vec::new();
-    let mut sink = Sink::new(&mut carry, &mut messages, 0);
     for (line, record) in &records {
         sink.turn_to(*line);
         let typed = record.text("id").and_then(|id| session.typed.get(&id));
-        message(record, typed, &calls, &mut sink);
-        sink.drain(take);
+        message(record, typed, &calls, sink);
+        added(sink);
     }
-    Ok(carry)
 }
 
 /// Returns the project of `<project>/chats/<log>`, from its `.project_root` file or from the list
@@ -322,7 +335,7 @@ fn message(
             let shown = text(record, "displayContent");
             prompt(record, typed.unwrap_or(&shown), calls, sink);
         }
-        Some("gemini") => reply(record, sink),
+        Some("gemini" | "qwen") => reply(record, sink),
         Some("info" | "warning" | "error") => sink.notice(text(record, "content")),
         _ => sink.carry.skipped.unknown += 1,
     }

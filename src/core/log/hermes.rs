@@ -62,7 +62,14 @@ fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
     };
     let content = text(row, "content").unwrap_or_default();
     match text(row, "role").as_deref() {
-        Some("user") => take(content, Speaker::Person, sink),
+        Some("user") if is_of_job(sink) => take(content, Speaker::Program, sink),
+        Some("user") => match after_quotation(&content) {
+            Some((quoted, typed)) => {
+                sink.add(Speaker::Program, quoted.to_owned());
+                take(typed.to_owned(), Speaker::Person, sink);
+            }
+            None => take(content, Speaker::Person, sink),
+        },
         Some("assistant") => {
             let reasoning = text(row, "reasoning").filter(|text| !text.is_empty());
             let reasoning = reasoning.or_else(|| text(row, "reasoning_content"));
@@ -86,11 +93,26 @@ fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
     }
 }
 
+/// Whether a job began the session at its time: no person is there.
+fn is_of_job(sink: &mut Sink<'_>) -> bool {
+    let session = sink.head().session.as_deref();
+    session.is_some_and(|id| id.starts_with("cron_"))
+}
+
+/// Splits a message behind the earlier one that it answers, which a chat puts before it.
+fn after_quotation(content: &str) -> Option<(&str, &str)> {
+    const END: &str = "\"]\n";
+    let end = content
+        .starts_with("[Replying to: \"")
+        .then(|| content.find(END))?;
+    Some(content.split_at(end? + END.len()))
+}
+
 fn take(content: String, speaker: Speaker, sink: &mut Sink<'_>) {
     let Some(parts) = content.strip_prefix(JSON) else {
         return match speaker {
             Speaker::Person => sink.prompt(content),
-            _ => sink.say(Role::Assistant, Origin::Written, content),
+            speaker => sink.add(speaker, content),
         };
     };
     match json::value(parts.as_bytes()) {

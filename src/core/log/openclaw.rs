@@ -34,6 +34,7 @@ const SENT: &[&str] = &[
     "A subagent task \"",
     "Pre-compaction memory flush",
     "Read HEARTBEAT.md if it exists",
+    "Wake up, my friend!",
     "[OpenClaw heartbeat poll]",
     "[cron:",
 ];
@@ -48,9 +49,11 @@ const AROUND: &[&str] = &[
     "[/Replying]",
     "[System: ",
     "[from: ",
-    "[media attached: ",
+    "[media attached",
     "[message_id: ",
 ];
+/// What the program puts into a line of the user's: how it begins and ends.
+const INSIDE: &[(&str, &str)] = &[("<file ", "</file>"), ("[Replying to ", "[/Replying]")];
 /// The beginning of a line about something that happened.
 const EVENT: &str = "System: [";
 /// The line before the user's message, if earlier messages of the chat stand above it.
@@ -123,13 +126,15 @@ fn program_part(text: &str) -> Option<usize> {
         return Some(text.len());
     }
     if text.starts_with(EVENT) {
-        // What a job says may have several paragraphs.
+        // What it says may have several lines, and what a job says several paragraphs.
         let is_of_job = first.contains("] Cron: ");
-        let next = is_of_job.then(|| {
-            text.match_indices("\n[")
-                .find(|(at, _)| envelope(&text[at + 1..]).is_some())
+        let mut lines = text.match_indices('\n').map(|(at, _)| at + 1);
+        let next = lines.find(|at| {
+            let rest = &text[*at..];
+            let is_blank = rest.starts_with('\n') && !is_of_job;
+            is_blank || envelope(rest).is_some() || is_metadata(rest.lines().next().unwrap_or(""))
         });
-        return Some(next.map_or(line, |next| next.map_or(text.len(), |(at, _)| at)));
+        return Some(next.unwrap_or(text.len()));
     }
     if first == "---" && text[line..].starts_with("Queued #") {
         return Some(line);
@@ -137,8 +142,11 @@ fn program_part(text: &str) -> Option<usize> {
     if text.starts_with("<media:") {
         return Some(through(">"));
     }
-    if text.starts_with("<file ") {
-        return Some(through("</file>"));
+    if let Some((_, end)) = INSIDE
+        .iter()
+        .find(|(begin, end)| text.starts_with(begin) && (*begin == "<file " || text.contains(end)))
+    {
+        return Some(through(end));
     }
     if text.starts_with('[') && first.ends_with(" for context]") {
         let current = text.rfind(CURRENT).map(|at| at + CURRENT.len());
@@ -153,7 +161,7 @@ fn program_part(text: &str) -> Option<usize> {
             },
         );
     }
-    if first.ends_with("):") && first.contains(" (untrusted") {
+    if is_metadata(first) {
         let block = text[line..]
             .starts_with("```")
             .then(|| text[line..].find("\n```"));
@@ -163,6 +171,11 @@ fn program_part(text: &str) -> Option<usize> {
         });
     }
     envelope(text)
+}
+
+/// Whether a line stands above what the program says of the chat.
+fn is_metadata(line: &str) -> bool {
+    line.trim_end().ends_with("):") && line.contains(" (untrusted")
 }
 
 /// Returns the length of `[Telegram Kim id:1 2026-01-21T06:16Z]` or `[Mon 2026-03-02 22:31 GMT+8]`.
@@ -203,9 +216,13 @@ fn person_part(text: &str) -> usize {
         let begins = AROUND.iter().any(|begin| line.starts_with(begin));
         begins || line.starts_with("---\nQueued #") || line.starts_with("<file ")
     };
-    let lines = text.match_indices('\n').map(|(at, _)| at + 1);
-    let mut ends = lines.filter(|at| is_end(&text[*at..]));
-    ends.next().unwrap_or(text.len())
+    let mut lines = text.match_indices('\n').map(|(at, _)| at + 1);
+    let end = lines.find(|at| is_end(&text[*at..])).unwrap_or(text.len());
+    let inside = INSIDE.iter().filter_map(|(begin, end)| {
+        let at = text.find(&format!(" {begin}"))? + 1;
+        text[at..].contains(end).then_some(at)
+    });
+    inside.min().map_or(end, |at| at.min(end))
 }
 
 /// A session in the list of an agent's sessions.

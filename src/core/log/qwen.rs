@@ -1,9 +1,10 @@
 //! Qwen Code: one file of lines per session, with the parts of Gemini's API in its messages.
 //!
-//! `~/.qwen/projects/<project>/chats/<session>.jsonl`, in older versions `~/.qwen/tmp/…`. Known
-//! from sessions that version 0.15 wrote, and from the program itself.
+//! `~/.qwen/projects/<project>/chats/<session>.jsonl`, in older versions `~/.qwen/tmp/…`, and before
+//! that one object per session as Gemini CLI writes it. Known from sessions that version 0.15 and
+//! earlier ones wrote, and from the program itself.
 
-use super::decode::{Decode, Recognized};
+use super::decode::{Decode, Recognized, nothing_beside};
 use super::gemini;
 use super::json::{Object, Raw};
 use super::sink::{RecordStamp, Sink, ToolUse};
@@ -15,8 +16,11 @@ pub(super) const FORMAT: Format = Format {
     agent: Agent::Qwen,
     name: "qwen",
     locate,
-    decode: Decode::Records(record),
-    resume: |log, head| Some(Resume::by("qwen", super::option("--resume", &log.id), head)),
+    decode: Decode::Mixed(nothing_beside, record, gemini::read_alone),
+    resume: |log, head| {
+        let is_lines = log.path.extension().is_some_and(|end| end == "jsonl");
+        is_lines.then(|| Resume::by("qwen", super::option("--resume", &log.id), head))
+    },
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -26,7 +30,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .flat_map(|root| location::entries(&root))
         .flat_map(|project| location::entries(&project.join("chats")))
         .filter_map(|path| {
-            let id = location::stem(&path, ".jsonl")?;
+            let id = location::stem(&path, ".jsonl").or_else(|| location::stem(&path, ".json"))?;
             location::found(Agent::Qwen, path, id)
         })
         .collect()
