@@ -239,6 +239,7 @@ pub fn read(log: &LogFile) -> Result<Transcript> {
 /// Fails only if the file cannot be opened or read; [`Error::NotFound`] if it has been deleted
 /// since it was listed.
 pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, Skipped)> {
+    let log = &*log.as_written();
     let carry = match log.agent.format().decode {
         decode if decode.is_by_records(&log.path) => read_lines(log, take),
         Decode::Whole(whole) => whole(log, take),

@@ -191,14 +191,16 @@ impl LogCatalog {
         let files = self.files();
         let is_it =
             |log: &&LogFile| log.agent == agent && is_named(&citation.path, &log.id, &log.path);
-        // A session that was copied to another project keeps its id.
-        for file in files.iter().filter(is_it) {
-            let transcript = read(file)?;
-            if self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
-                return Ok(cited(transcript, citation));
-            }
-        }
-        Ok(None)
+        let named: Vec<&LogFile> = files.iter().filter(is_it).collect();
+        let file = match named.as_slice() {
+            [] => return Ok(None),
+            [only] => (*only).clone(),
+            // A session that was copied to another project keeps its id.
+            several => self.one_of(&citation.path, several)?,
+        };
+        let transcript = read(&file)?;
+        let is_in_scope = self.is_in_scope(transcript.head.cwd.as_deref(), &file.path);
+        Ok(is_in_scope.then(|| cited(transcript, citation)).flatten())
     }
 
     /// Returns the log with this id, or the only one whose id starts with it. Of several with one id,
