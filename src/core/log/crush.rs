@@ -1,8 +1,9 @@
 //! Crush: sessions in the database `crush.db` of each project's data directory.
 //!
 //! `~/.local/share/crush/projects.json` lists the projects with their data directories, which are
-//! `.crush` in the project, or what `options.data_directory` in the project's `crush.json` says. Known from the program's own source and from public readers
-//! of its database (tables `sessions` and `messages`, a message's parts as an array of JSON).
+//! `.crush` in the project, or what `options.data_directory` in the project's `crush.json` says. Known
+//! from the program's own source and from public readers of its database (tables `sessions` and
+//! `messages`, a message's parts as an array of JSON).
 
 use std::fs;
 use std::path::{Path, PathBuf};

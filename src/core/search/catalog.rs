@@ -191,16 +191,18 @@ impl LogCatalog {
         let files = self.files();
         let is_it =
             |log: &&LogFile| log.agent == agent && is_named(&citation.path, &log.id, &log.path);
-        let named: Vec<&LogFile> = files.iter().filter(is_it).collect();
-        let file = match named.as_slice() {
-            [] => return Ok(None),
-            [only] => (*only).clone(),
-            // A session that was copied to another project keeps its id.
-            several => self.one_of(&citation.path, several)?,
-        };
-        let transcript = read(&file)?;
-        let is_in_scope = self.is_in_scope(transcript.head.cwd.as_deref(), &file.path);
-        Ok(is_in_scope.then(|| cited(transcript, citation)).flatten())
+        let mut named: Vec<LogFile> = files.iter().filter(is_it).cloned().collect();
+        // A session that was copied to another project keeps its id.
+        if named.len() > 1 && self.scope == LogScope::All {
+            named = vec![self.one_of(&citation.path, &Vec::from_iter(&named))?];
+        }
+        for file in named {
+            let transcript = read(&file)?;
+            if self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
+                return Ok(cited(transcript, citation));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the log with this id, or the only one whose id starts with it. Of several with one id,
