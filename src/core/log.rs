@@ -71,7 +71,7 @@ pub use head::{Head, Skipped, TitleSource};
 pub use location::LogLocations;
 pub(in crate::core) use location::path_of_uri;
 pub use probe::{NotUnderstood, not_understood};
-pub use resume::Resume;
+pub use resume::{Resume, quoted};
 pub use sink::{Carry, call_mark};
 
 use decode::Decode;
