@@ -25,6 +25,12 @@ pub fn embedded_line(text: &str) -> String {
 fn escape_html(line: &str, has_open: &mut bool, out: &mut String) {
     let mut rest = line;
     let mut is_escaped = false;
+    let inner = line.trim_start_matches(|c: char| " \t>*+-.)".contains(c) || c.is_ascii_digit());
+    if defines_link(inner) {
+        out.push_str(&line[..line.len() - inner.len()]);
+        out.push('\\');
+        rest = inner;
+    }
     while let Some(c) = rest.chars().next() {
         let ticks = run(rest, '`');
         if ticks > 0 && !*has_open {
@@ -58,6 +64,20 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether a line may begin the definition of a link, which is not shown.
+fn defines_link(line: &str) -> bool {
+    let Some(label) = line.strip_prefix('[') else {
+        return false;
+    };
+    let mut is_escaped = false;
+    let end = label.find(|c| {
+        let is_end = c == ']' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.is_none_or(|end| label[end..].starts_with("]:"))
 }
 
 fn begins_html(text: &str) -> bool {
@@ -185,6 +205,11 @@ mod tests {
             ("\\`<b>`", "\\`\\<b>`"),
             ("    <b>\n> <b>", "    \\<b>\n> \\<b>"),
             ("a\r## you\r\nb", "a\n\\## you\nb"),
+            (
+                "[a]: hidden\n> - [b\nc]: d",
+                "\\[a]: hidden\n> - \\[b\nc]: d",
+            ),
+            ("- [ ] do\n[a\\]b](c)", "- [ ] do\n[a\\]b](c)"),
             ("```sh\n## kept\n```", "```sh\n## kept\n```"),
             ("````\n```\n## kept", "````\n```\n## kept\n````"),
             ("~~~\nopen", "~~~\nopen\n~~~"),
