@@ -130,15 +130,18 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
     let before = sink.count();
     take_content(record, message.as_ref(), speaker(record), sink);
     if !sink.carry.queue.is_empty() {
-        // Whatever the queue tells of it, it is not said twice.
+        // It is not said twice, but still leaves the queue when the log says so.
         let said: Vec<String> = sink
             .added_after(before)
             .iter()
             .filter(|message| message.role == Role::User)
             .map(|message| message.text.trim().to_owned())
             .collect();
-        let queue = &mut sink.carry.queue;
-        queue.retain(|(.., queued)| !said.iter().any(|said| said == queued.trim()));
+        for (.., queued) in &mut sink.carry.queue {
+            if said.iter().any(|said| said == queued.trim()) {
+                queued.clear();
+            }
+        }
     }
     take_details(record, before, sink);
 }
@@ -365,7 +368,7 @@ pub(super) fn left_in_queue(carry: &mut Carry, out: &mut Vec<Message>) {
     for (line, time, text) in std::mem::take(&mut carry.queue) {
         let mut sink = Sink::new(carry, out, line);
         sink.stamp.time = time;
-        if !sink.is_duplicate(TextSource::Account, Role::User, &text) {
+        if !text.is_empty() && !sink.is_duplicate(TextSource::Account, Role::User, &text) {
             sink.prompt(text);
         }
     }
