@@ -17,7 +17,7 @@ fn session(home: &Home, folder: &str, cwd: &str, text: &str) {
         "message": { "role": "user", "content": text },
     });
     let path = format!(".claude/projects/{folder}/{ID}.jsonl");
-    home.file(&path, &format!("{line}\n"));
+    home.file(&path, format!("{line}\n"));
 }
 
 #[test]
@@ -40,12 +40,12 @@ fn a_session_that_was_rewritten_between_two_copies_is_listed_once_and_both_are_r
     assert_eq!(ids(&listed(&[])), [ID]);
     let every = ids(&listed(&["--every"]));
     let earlier = every.iter().find(|id| *id != ID).expect("an earlier copy");
-    has(&home.ok(&["log", ID, "--all"]), ["zebra anew"]);
-    has(&home.ok(&["log", &ID[..8], "--all"]), ["zebra anew"]);
-    has(&home.ok(&["log", earlier, "--all"]), ["zebra at first"]);
+    has(home.ok(&["log", ID, "--all"]), ["zebra anew"]);
+    has(home.ok(&["log", &ID[..8], "--all"]), ["zebra anew"]);
+    has(home.ok(&["log", earlier, "--all"]), ["zebra at first"]);
     let cited = format!("claude-code:{earlier}#L1");
-    has(&home.ok(&["read", &cited, "--all"]), ["zebra at first"]);
-    has(&home.ok(&["resume", ID, "--all"]), [ID]);
+    has(home.ok(&["read", &cited, "--all"]), ["zebra at first"]);
+    has(home.ok(&["resume", ID, "--all"]), [ID]);
 }
 
 #[test]
@@ -61,14 +61,14 @@ fn a_citation_of_an_id_in_two_projects_names_both_or_the_current_one() {
     let marks = refused.err.split_whitespace();
     let mark = marks.into_iter().find(|word| word.contains('@'));
     let marked = format!("claude-code:{}#L1", mark.expect("a mark"));
-    has(&home.ok(&["read", &marked, "--all"]), ["said in a"]);
+    has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
     session(&home, "-c", &here.display().to_string(), "said here");
-    has(&home.ok(&["read", &cited, "--all"]), ["said here"]);
+    has(home.ok(&["read", &cited, "--all"]), ["said here"]);
     // The copy of a session has the mark of the session.
     let id = mark.expect("a mark");
     home.ok(&["keep", id, "--all"]);
     fs::remove_dir_all(home.path().join(".claude/projects/-a")).expect("deleted");
-    has(&home.ok(&["read", &marked, "--all"]), ["said in a"]);
+    has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
 }
 
 #[test]

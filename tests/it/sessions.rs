@@ -297,7 +297,7 @@ fn a_project_that_was_renamed_is_told_of_its_former_sessions_and_how_they_are_sh
         let line =
             serde_json::json!({ "type": "user", "uuid": id, "cwd": cwd, "message": message });
         let path = format!(".claude/projects/{}/{id}.jsonl", cwd.replace('/', "-"));
-        home.file(&path, &format!("{line}\n"));
+        home.file(&path, format!("{line}\n"));
     };
     log("a", "/gone/other", "zebra elsewhere");
     log("b", "/gone/former", &format!("zebra here: {said}"));

@@ -296,14 +296,14 @@ fn other_bytes_of_the_same_size_and_time_are_in_the_timeline() {
     let home = Home::new();
     let log = home.file(&path(&home), session(&home));
     let args = ["toc", "--level", "segment"];
-    has(&home.ok(&args), ["stale lock"]);
+    has(home.ok(&args), ["stale lock"]);
     let time = fs::metadata(&log).and_then(|found| found.modified());
     let text = session(&home).replace("stale lock", "fresh lock");
     fs::write(&log, text).expect("written");
     let file = fs::File::options().append(true).open(&log);
     file.and_then(|file| file.set_modified(time.expect("a time")))
         .expect("set");
-    lacks(&home.ok(&args), ["stale lock"]);
+    lacks(home.ok(&args), ["stale lock"]);
 }
 
 #[test]
