@@ -1,6 +1,7 @@
 //! Finds the logs in scope, reads their corpus, and searches memories and logs.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use super::Failure;
 use super::args::{LogFilter, RoleArg};
 use super::world::World;
 use crate::core::Result;
-use crate::core::log::{Agent, LogFile, LogLocations, Role};
+use crate::core::insight::rehome::former_directory;
+use crate::core::log::{Agent, LogFile, LogLocations, Role, quoted};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
@@ -167,6 +169,27 @@ impl World {
         // The program ends soon; dropping thousands of rows would only delay that.
         std::mem::forget(searched.searched);
         Ok(searched.answer)
+    }
+
+    /// Tells on a line of its own of the sessions of a directory that is gone and was this project, and
+    /// how they are shown.
+    pub(super) fn moved_here(&self) -> Option<String> {
+        let project = self.locations.projects.last();
+        let project = project.filter(|_| self.scope() == DiscoveryScope::Project)?;
+        let corpus = Corpus::open(&self.cache)?;
+        let logs = corpus.logs();
+        let logs = logs.filter_map(|log| Some((log.modified(), log.cwd()?, log.path())));
+        let former = former_directory(self.git(), project, logs.collect())?;
+        let count = corpus.logs().filter(|log| log.cwd() == Some(former));
+        let logs = match count.count() {
+            1 => "1 log".to_owned(),
+            count => format!("{count} logs"),
+        };
+        let directory = self.short_path(Path::new(former));
+        let former = quoted(former);
+        Some(format!(
+            "\n{logs} of {directory}, which is gone: moved here? tome logs --project {former} shows them"
+        ))
     }
 
     /// Parses the agent and the time of a filter.

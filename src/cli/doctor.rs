@@ -7,6 +7,7 @@ mod show;
 use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::print::Reported;
 use super::setup::{homes, program};
@@ -345,6 +346,19 @@ impl<'a> Checkup<'a> {
             let name = unknown.agent.name();
             let what = format!("this log of {name} is not understood: {}", unknown.why);
             self.add_problem(place, &what, "a newer tome may read it");
+        }
+        for dead in keep::unfinished(&world.kept, SystemTime::from(world.moment.time)) {
+            let what = "a process that was killed left this unfinished copy";
+            let remedy = "the next tome keep removes it";
+            self.add_problem(world.short_path(&dead), what, remedy);
+        }
+        for (log, left, bytes) in keep::cut(&world.kept) {
+            let id = safe_line(&log.id);
+            let what = format!("of the {bytes} bytes of this kept copy of {id}, {left} are left");
+            let remedy = format!(
+                "tome keep {id} makes it again if its agent still has the log; else put it back from a backup"
+            );
+            self.add_problem(world.short_path(&log.path), &what, remedy);
         }
         for stray in keep::strays(&world.kept) {
             let what = "it is among the kept logs, and none of them";

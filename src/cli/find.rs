@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::args::FindArgs;
 use super::corpus::IncludeLogs;
-use super::print::{Answer, Cell, Reported, Text, TextStyle};
+use super::print::{Answer, Cell, Reported, Text, TextStyle, print_error};
 use super::recall::hit_json;
 use super::select::say_no_store;
 use super::world::World;
@@ -43,6 +43,10 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     if hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
+    let moved = hits.is_empty().then(|| world.moved_here()).flatten();
+    moved
+        .iter()
+        .for_each(|moved| print_error(moved.trim_start()));
     let results: Vec<Value> = hits.iter().map(found_json).collect();
     let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
     Answer::ending(

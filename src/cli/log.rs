@@ -16,7 +16,7 @@ use crate::core::log::{
 use crate::core::search::catalog::captured_events;
 use crate::core::search::index::LONGEST_MESSAGE;
 use crate::core::text::display::format_size;
-use crate::core::text::embed::{embedded, fenced};
+use crate::core::text::embed::{embedded, embedded_line, fenced, with_line_feeds};
 use crate::core::text::secret::mask;
 use crate::core::text::{clean, one_line};
 
@@ -307,7 +307,8 @@ impl LogReport<'_> {
     fn markdown(&self) -> String {
         let (file, transcript) = (&self.file, &self.transcript);
         let title = transcript.head.name(file.title.as_deref());
-        let mut out = format!("# {}\n", one_line(&self.safe(title.unwrap_or(&file.id))));
+        let title = one_line(&self.safe(title.unwrap_or(&file.id)));
+        let mut out = format!("# {}\n", embedded_line(&title));
         let mut before: Option<&Message> = None;
         for message in self.shown() {
             if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
@@ -315,7 +316,7 @@ impl LogReport<'_> {
                 let heading = format!("{} {when}", speaker(file, message));
                 out.push_str(&format!("\n## {}\n", heading.trim_end()));
             }
-            let text = self.text(message);
+            let text = self.safe(&with_line_feeds(&message.text));
             out.push_str(&match message.kind {
                 _ if self.is_one_line(message) => {
                     format!("\n`{}`\n", self.call(message).replace('`', "'"))
@@ -324,7 +325,7 @@ impl LogReport<'_> {
                     let title = self.title(message).replace('`', "'");
                     format!("\n`{title}`\n\n{}\n", fenced(&text))
                 }
-                MessageKind::Thinking => format!("\n> {}\n", text.trim_end().replace('\n', "\n> ")),
+                MessageKind::Thinking => format!("\n> {}\n", embedded(&text).replace('\n', "\n> ")),
                 MessageKind::Text | MessageKind::Notice => format!("\n{}\n", embedded(&text)),
             });
             if let Some(limit) = Self::search_limit(message) {

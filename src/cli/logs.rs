@@ -2,7 +2,6 @@
 //! a query, best first. Of what hooks captured, each session is one that has no log of its own.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -28,13 +27,13 @@ use crate::core::text::display::safe;
 
 pub(super) fn run(args: &LogsArgs, world: &World) -> Reported<'static> {
     let filter = world.parse_filter(&args.filter)?;
-    let ((logs, rows), moved) =
-        world.read_corpus(|logs| (listing(logs, args, &filter, world), moved(logs, world)))?;
+    let (logs, rows) = world.read_corpus(|logs| listing(logs, args, &filter, world))?;
     let text = match (rows.is_empty(), args.query.is_empty()) {
         (false, _) => Text::Table(rows),
-        (true, true) => Text::Error(world.no_sessions() + &moved.unwrap_or_default()),
+        (true, true) => Text::Error(world.no_sessions()),
         (true, false) => {
-            Text::Error("no session is about that; try other words, or --all".to_owned())
+            let words = "no session is about that; try other words, or --all";
+            Text::Error(words.to_owned() + &world.moved_here().unwrap_or_default())
         }
     };
     Answer::ending(
@@ -42,23 +41,6 @@ pub(super) fn run(args: &LogsArgs, world: &World) -> Reported<'static> {
         json!({ "logs": logs }),
         text,
     )
-}
-
-/// Tells of the sessions of a folder that is gone and had the name of the current project, which may
-/// have been moved here.
-fn moved(logs: &LogCorpus<'_>, world: &World) -> Option<String> {
-    let root = logs.catalog.locations.projects.last()?;
-    let directories = logs.corpus.directories().into_iter();
-    let gone = directories.filter(|(directory, _)| {
-        let directory = Path::new(directory);
-        directory.file_name() == root.file_name() && !directory.exists()
-    });
-    let (directory, count) = gone.max_by_key(|(_, count)| *count)?;
-    let directory = world.short_path(Path::new(directory));
-    let logs = if count == 1 { "log" } else { "logs" };
-    Some(format!(
-        "\n{count} {logs} of {directory}, which is gone: moved here?"
-    ))
 }
 
 /// Lists the logs that the filter allows, as JSON and as rows of a table.

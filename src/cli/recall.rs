@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::args::{RecallArgs, ScopeName};
 use super::corpus::IncludeLogs;
-use super::print::{Answer, Reported, Text};
+use super::print::{Answer, Reported, Text, print_error};
 use super::select::say_no_store;
 use super::topics::told;
 use super::world::World;
@@ -87,6 +87,10 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     if answer.hits.is_empty() && stores.is_empty() && !has_logs {
         say_no_store();
     }
+    let moved = answer.hits.is_empty().then(|| world.moved_here()).flatten();
+    moved
+        .iter()
+        .for_each(|moved| print_error(moved.trim_start()));
     let results: Vec<Value> = answer.hits.iter().map(hit_json).collect();
     Answer::ending(
         Outcome::found(!answer.hits.is_empty()),

@@ -65,6 +65,7 @@ impl World {
             DiscoveryScope::Everything => "no session of an agent is known; tome doctor says where they are looked for, tome setup AGENT captures new ones",
         }
         .to_owned()
+            + &self.moved_here().unwrap_or_default()
     }
 }
 

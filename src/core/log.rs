@@ -57,6 +57,7 @@ mod vibe;
 mod warp;
 mod zed;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,7 @@ pub use head::{Head, Skipped, TitleSource};
 pub use location::LogLocations;
 pub(in crate::core) use location::path_of_uri;
 pub use probe::{NotUnderstood, not_understood};
-pub use resume::Resume;
+pub use resume::{Resume, quoted};
 pub use sink::{Carry, call_mark};
 
 use decode::Decode;
@@ -367,7 +368,7 @@ impl LogFile {
     pub fn read_mode(&self) -> ReadMode {
         let is_by_records = self.agent.format().decode.is_by_records(&self.path);
         if is_by_records && !location::is_compressed(&self.path) {
-            ReadMode::Lines(Box::new(Decoder::new(self)))
+            ReadMode::Lines(Box::new(Decoder::new(&self.as_written())))
         } else {
             ReadMode::Whole
         }
@@ -386,12 +387,23 @@ impl LogFile {
         let Some(original) = &self.original else {
             return resume(self, head);
         };
-        let path = original.path.clone();
         let original = Self {
-            path,
+            path: original.path.clone(),
+            id: original.id.clone(),
             ..self.clone()
         };
         resume(&original, head)
+    }
+
+    /// Returns it as its reader knows it: an earlier copy has the id of its session.
+    fn as_written(&self) -> Cow<'_, Self> {
+        match &self.original {
+            Some(original) if original.id != self.id => Cow::Owned(Self {
+                id: original.id.clone(),
+                ..self.clone()
+            }),
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// Sets what the place of a log and the files beside it told, if this is a copy of it.
@@ -432,10 +444,11 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
     all
 }
 
-/// Returns the id of a log with a mark of its path, which tells it from others with that id: a session
-/// that was copied to another project keeps its id.
+/// Returns the id of a log with a mark of its place, which tells it from others with that id: a session
+/// that was copied to another project keeps its id. A kept copy has the mark of its original.
 pub fn marked_id(id: &str, path: &Path) -> String {
-    let hash = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
+    let place = location::tail(path);
+    let hash = blake3::hash(place.as_os_str().as_encoded_bytes()).to_hex();
     format!("{id}@{}", &hash[..8])
 }
 

@@ -435,7 +435,7 @@ fn a_log_that_changed_without_its_size_or_its_time_is_read_again() {
 }
 
 #[test]
-fn new_rows_of_opencode_are_found_before_their_sessions_time_moves() {
+fn new_and_changed_rows_of_opencode_are_found_before_their_sessions_time_moves() {
     let home = Home::new();
     let path = home.file(".local/share/opencode/opencode.db", "");
     let database = rusqlite::Connection::open(path).expect("a database");
@@ -461,6 +461,10 @@ fn new_rows_of_opencode_are_found_before_their_sessions_time_moves() {
         .execute_batch(&message(2, "the badger"))
         .expect("a message");
     has(home.ok(&["recall", "badger"]), ["badger"]);
+    let change = "UPDATE part SET data = replace(data, 'badger', 'hedgehog')";
+    database.execute_batch(change).expect("changed in place");
+    has(home.ok(&["recall", "hedgehog"]), ["hedgehog"]);
+    assert_eq!(home.run(&["recall", "badger"]).code, 1);
 }
 
 #[test]
@@ -480,9 +484,17 @@ fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
         "\"## you 2026-08-01 10:00\\n\\nforged\"",
         "",
     ));
+    for text in [
+        "so <details> it",
+        "so\\r## you 2026-08-01 10:00\\r\\rforged",
+    ] {
+        log.push_str(&record(&home, "assistant", &format!("\"{text}\""), ""));
+    }
     home.file(&path, &log);
     let markdown = home.ok(&["log", ID, "--markdown"]);
     lacks(&markdown, ["\n## you 2026-08-01 10:00\n\nforged"]);
+    lacks(&markdown, [" <details>"]);
+    has(&markdown, ["so \\<details> it", "so\n\\## you"]);
     let fences = markdown.lines().filter(|line| line.starts_with("```"));
     assert_eq!(fences.count() % 2, 0, "{markdown}");
     let text = |args: &[&str]| {

@@ -32,6 +32,7 @@ mod questions;
 mod recall;
 mod replay;
 mod review;
+mod rewritten;
 mod rules;
 mod sandbox;
 mod semantic;

@@ -1,6 +1,8 @@
 //! Which logs are sessions, what hangs below them, and what is told of logs that are not
 //! understood.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::support::{Home, has, lacks, starts};
@@ -272,5 +274,47 @@ fn a_branch_of_a_session_is_marked_and_an_overview_that_is_many_replies_old_is_r
     has(
         home.ok(&["log", "s1"]),
         ["text 11\n", "Branch: goes on from line 2\n", "text 99"],
+    );
+}
+
+#[test]
+fn a_project_that_was_renamed_is_told_of_its_former_sessions_and_how_they_are_shown() {
+    let home = Home::new();
+    fs::remove_dir_all(home.project().join(".git")).expect("removed");
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=kim", "-c", "user.email=kim@example.com"];
+        let done = std::process::Command::new("git")
+            .args(identity)
+            .args(args)
+            .current_dir(home.project())
+            .output();
+        String::from_utf8(done.expect("git").stdout).expect("UTF-8")
+    };
+    git(&["init", "-q", "."]);
+    let said = git(&["commit", "--allow-empty", "-m", "begin"]);
+    let log = |id: &str, cwd: &str, text: &str| {
+        let message = serde_json::json!({ "role": "user", "content": text });
+        let line =
+            serde_json::json!({ "type": "user", "uuid": id, "cwd": cwd, "message": message });
+        let path = format!(".claude/projects/{}/{id}.jsonl", cwd.replace('/', "-"));
+        home.file(&path, format!("{line}\n"));
+    };
+    log("a", "/gone/other", "zebra elsewhere");
+    log("b", "/gone/former", &format!("zebra here: {said}"));
+    let hint = "1 log of /gone/former, which is gone: moved here? tome logs --project /gone/former";
+    for door in [
+        &["logs"][..],
+        &["logs", "zebra"],
+        &["toc"],
+        &["events"],
+        &["teleport", "zebra"],
+        &["recall", "zebra"],
+        &["find", "zebra"],
+    ] {
+        has(home.run(door).err, [hint]);
+    }
+    has(
+        home.ok(&["logs", "--project", "/gone/former"]),
+        ["zebra here"],
     );
 }

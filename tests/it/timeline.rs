@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, ends, has, starts};
+use crate::support::{Home, ends, has, lacks, starts};
 
 const ID: &str = "22222222-3333-4444-8555-666666666666";
 
@@ -289,6 +289,21 @@ fn an_interrupted_build_goes_on_and_a_damaged_record_is_made_anew() {
             );
         }
     }
+}
+
+#[test]
+fn other_bytes_of_the_same_size_and_time_are_in_the_timeline() {
+    let home = Home::new();
+    let log = home.file(&path(&home), session(&home));
+    let args = ["toc", "--level", "segment"];
+    has(home.ok(&args), ["stale lock"]);
+    let time = fs::metadata(&log).and_then(|found| found.modified());
+    let text = session(&home).replace("stale lock", "fresh lock");
+    fs::write(&log, text).expect("written");
+    let file = fs::File::options().append(true).open(&log);
+    file.and_then(|file| file.set_modified(time.expect("a time")))
+        .expect("set");
+    lacks(home.ok(&args), ["stale lock"]);
 }
 
 #[test]

@@ -243,15 +243,18 @@ fn begins_sweep(dir: &Path) -> bool {
 pub fn leftovers(dir: &Path, now: SystemTime) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let left = entries.filter(|entry| {
-        let is_stale = |meta: fs::Metadata| {
-            let age = now.duration_since(meta.modified()?);
-            io::Result::Ok(meta.is_file() && age.is_ok_and(|age| age > STALE))
-        };
+        let is_stale =
+            |meta: fs::Metadata| io::Result::Ok(meta.is_file() && is_stale(meta.modified()?, now));
         is_temporary(&entry.file_name().to_string_lossy())
             && entry.metadata().and_then(is_stale).unwrap_or(false)
             && open_regular(&entry.path()).is_ok_and(|file| file.try_lock().is_ok())
     });
     left.map(|entry| entry.path()).collect()
+}
+
+/// Whether what was made then, and nobody has locked, was left by a killed process.
+pub fn is_stale(made: SystemTime, now: SystemTime) -> bool {
+    now.duration_since(made).is_ok_and(|age| age > STALE)
 }
 
 /// Whether a name is one that [`temporary`] gives.

@@ -253,6 +253,29 @@ fn commit_in_logs(logs: &[String], commits: &[String]) -> Option<String> {
     })
 }
 
+/// Returns the directory that is gone and was the project, of the sessions with these times, directories
+/// and files: the newest ones tell of a commit of the project, or the directory has its name.
+pub fn former_directory<'a>(
+    git: &Git,
+    project: &Path,
+    mut sessions: Vec<(Option<i64>, &'a str, PathBuf)>,
+) -> Option<&'a str> {
+    /// How many sessions are read.
+    const MOST: usize = 64;
+    sessions.retain(|(_, directory, _)| !Path::new(directory).exists());
+    sessions.sort_unstable_by(|a, b| b.cmp(a));
+    let commits = all_commits(git, project);
+    let tells = |log: &Path| {
+        let log = read_beginning(log).filter(|_| !commits.is_empty());
+        commit_in_logs(log.as_slice(), &commits).is_some()
+    };
+    let mut newest = sessions.iter().take(MOST);
+    let proven = newest.find(|(.., log)| tells(log));
+    let named = |directory: &str| Path::new(directory).file_name() == project.file_name();
+    let former = proven.or_else(|| sessions.iter().find(|(_, directory, _)| named(directory)));
+    former.map(|(_, directory, _)| *directory)
+}
+
 /// A plan to gather memories, and what it does that a difference does not show.
 #[derive(Debug)]
 pub struct Rehoming {

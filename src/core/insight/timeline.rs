@@ -468,8 +468,7 @@ pub(in crate::core::insight) fn stamp(log: &Log<'_>) -> Stamp {
     // A session in a database has no size of its own.
     let text = |part| log.text_bytes(part);
     (
-        log.size(),
-        log.modified(),
+        log.listed(),
         text(Part::Words),
         text(Part::Calls) + text(Part::Results),
     )

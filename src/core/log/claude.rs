@@ -8,7 +8,7 @@ use std::path::Path;
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::{Object, Raw};
-use super::sink::{RecordStamp, Sink, TextSource};
+use super::sink::{Carry, RecordStamp, Sink, TextSource};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
     TitleSource, fork, location, option, origin,
@@ -129,6 +129,20 @@ fn user(record: &Object<'_>, sink: &mut Sink<'_>) {
     }
     let before = sink.count();
     take_content(record, message.as_ref(), speaker(record), sink);
+    if !sink.carry.queue.is_empty() {
+        // It is not said twice, but still leaves the queue when the log says so.
+        let said: Vec<String> = sink
+            .added_after(before)
+            .iter()
+            .filter(|message| message.role == Role::User)
+            .map(|message| message.text.trim().to_owned())
+            .collect();
+        for (.., queued) in &mut sink.carry.queue {
+            if said.iter().any(|said| said == queued.trim()) {
+                queued.clear();
+            }
+        }
+    }
     take_details(record, before, sink);
 }
 
@@ -321,11 +335,7 @@ fn queue(record: &Object<'_>, sink: &mut Sink<'_>) {
     sink.stamp.time = record.time("timestamp");
     match record.word("operation") {
         Some("enqueue") => {
-            let text = record.text("content").unwrap_or_default();
-            if sink.carry.queue.len() == KEPT {
-                sink.carry.queue.pop_front();
-            }
-            sink.carry.queue.push_back(text);
+            sink.queue(record.text("content").unwrap_or_default(), KEPT);
         }
         Some("dequeue") => drop(leave_queue(record, sink)),
         Some("remove") => {
@@ -344,12 +354,23 @@ fn leave_queue(record: &Object<'_>, sink: &mut Sink<'_>) -> String {
     let queue = &mut sink.carry.queue;
     match record.text("content") {
         Some(text) => {
-            if let Some(at) = queue.iter().position(|queued| *queued == text) {
+            if let Some(at) = queue.iter().position(|(.., queued)| *queued == text) {
                 queue.remove(at);
             }
             text
         }
-        None => queue.pop_front().unwrap_or_default(),
+        None => queue.pop_front().unwrap_or_default().2,
+    }
+}
+
+/// Adds the prompts that were still queued when the log ended.
+pub(super) fn left_in_queue(carry: &mut Carry, out: &mut Vec<Message>) {
+    for (line, time, text) in std::mem::take(&mut carry.queue) {
+        let mut sink = Sink::new(carry, out, line);
+        sink.stamp.time = time;
+        if !text.is_empty() && !sink.is_duplicate(TextSource::Account, Role::User, &text) {
+            sink.prompt(text);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Crush: sessions in the database `crush.db` of each project's data directory.
 //!
 //! `~/.local/share/crush/projects.json` lists the projects with their data directories, which are
-//! `.crush` in the project by default. Known from the program's own source and from public readers
-//! of its database (tables `sessions` and `messages`, a message's parts as an array of JSON).
+//! `.crush` in the project, or what `options.data_directory` in the project's `crush.json` says. Known
+//! from the program's own source and from public readers of its database (tables `sessions` and
+//! `messages`, a message's parts as an array of JSON).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use super::{
     location,
 };
 use crate::core::Result;
+use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Crush,
@@ -37,7 +39,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         locations
             .projects
             .iter()
-            .filter_map(|root| own_database(root)),
+            .flat_map(|root| own_databases(root)),
     );
     databases.sort();
     databases.dedup();
@@ -49,13 +51,32 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         .collect()
 }
 
-/// Returns the database in a project; a link may lead anywhere.
-fn own_database(project: &Path) -> Option<PathBuf> {
-    let data = project.join(".crush");
-    let database = data.join("crush.db");
-    let is_folder = fs::symlink_metadata(data).is_ok_and(|data| data.is_dir());
-    let is_file = fs::symlink_metadata(&database).is_ok_and(|file| file.is_file());
-    (is_folder && is_file).then_some(database)
+/// Returns the databases in a project. A link may lead anywhere, and so may what the project's
+/// settings say.
+fn own_databases(project: &Path) -> Vec<PathBuf> {
+    let is_inside = |database: &PathBuf| {
+        let inside = database.strip_prefix(project).ok();
+        let real = fs::canonicalize(project).ok().zip(inside);
+        let real = real.map(|(project, inside)| project.join(inside));
+        real.is_some_and(|real| fs::canonicalize(database).is_ok_and(|found| found == real))
+    };
+    let databases = data_folders(project).into_iter();
+    let databases = databases.map(|data| data.join("crush.db"));
+    databases.filter(is_inside).collect()
+}
+
+/// Returns where the sessions of a project may be.
+fn data_folders(project: &Path) -> Vec<PathBuf> {
+    let set = ["crush.json", ".crush.json"].map(|name| {
+        let bytes = read_capped(&project.join(name), LARGEST_SETTINGS).ok()?;
+        let (settings, _) = json::object(bytes.trim_ascii()).ok()?;
+        let folder = settings.object("options")?.text("data_directory")?;
+        Some(project.join(folder).components().collect())
+    });
+    let usual = project.join(".crush");
+    std::iter::once(usual)
+        .chain(set.into_iter().flatten())
+        .collect()
 }
 
 /// Returns the databases of the listed projects.
@@ -98,13 +119,12 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     database::read_session(log, sink, queries, describe, message)
 }
 
-/// Returns the project with the database `<project>/.crush/crush.db`.
+/// Returns the project with this database, whose data directory is in it.
 fn project_of(path: &Path) -> Option<String> {
     let data = path.parent()?;
-    if location::name(data) != ".crush" {
-        return None;
-    }
-    Some(data.parent()?.display().to_string())
+    let mut above = data.ancestors().skip(1);
+    let project = above.find(|above| data_folders(above).iter().any(|folder| folder == data))?;
+    Some(project.display().to_string())
 }
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {

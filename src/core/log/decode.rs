@@ -10,7 +10,7 @@ use memchr::memmem;
 use super::json::{self, Object};
 use super::sink::{Carry, Sink, name_early_results};
 use super::{
-    Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, location,
+    Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, claude, location,
 };
 use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
@@ -155,6 +155,14 @@ impl Decoder {
         }
     }
 
+    /// Ends a log, of which more may follow later: gives what waits for another record. A cache must
+    /// read that again once the log has grown.
+    pub fn end(&mut self, out: &mut Vec<Message>) {
+        if self.agent == Agent::ClaudeCode {
+            claude::left_in_queue(&mut self.carry, out);
+        }
+    }
+
     /// Counts a record that was skipped because it is longer than [`LONGEST_RECORD`].
     pub fn skip_too_long(&mut self) {
         self.carry.skipped.too_long += 1;
@@ -239,6 +247,7 @@ pub fn read(log: &LogFile) -> Result<Transcript> {
 /// Fails only if the file cannot be opened or read; [`Error::NotFound`] if it has been deleted
 /// since it was listed.
 pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, Skipped)> {
+    let log = &*log.as_written();
     let carry = match log.agent.format().decode {
         decode if decode.is_by_records(&log.path) => read_lines(log, take),
         Decode::Whole(whole) => whole(log, take),
@@ -282,6 +291,8 @@ fn read_lines(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
         has_messages |= !messages.is_empty();
         messages.drain(..).for_each(&mut *take);
     }
+    decoder.end(&mut messages);
+    messages.drain(..).for_each(take);
     Ok(decoder.carry)
 }
 

@@ -5,10 +5,11 @@
 //! project, session) is in a description. It is read and searched like the original, and replaces it
 //! after the original is deleted.
 
-use std::collections::HashSet;
-use std::fs;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,8 @@ use crate::core::{Error, Result};
 pub struct Original {
     /// Its path.
     pub path: PathBuf,
+    /// Its id; an earlier copy has another.
+    pub id: String,
     /// Its metadata, which its place and the files beside it may have told.
     pub head: Head,
 }
@@ -40,13 +43,20 @@ struct Description {
     head: Head,
     /// The path of the copy in the folder of its agent.
     copy: PathBuf,
+    /// When it was made, in milliseconds since 1970 UTC.
+    kept: Option<i64>,
+    /// The bytes of its files.
+    bytes: u64,
 }
 
 /// The folder of the descriptions; those of the copies are called like agents.
 const DESCRIPTIONS: &str = "descriptions";
 
-/// How many folders above a log are named in the path of its copy; the formats look no further up.
-const FOLDERS: usize = 3;
+/// How the name of a folder begins that is not a whole copy yet.
+const UNFINISHED: &str = ".unfinished-";
+
+/// How the id of an earlier copy of a session begins.
+const EARLIER: &str = "kept-";
 
 /// Copies `log` and those of its subagents to `dir`; adds their ids and the copies. What is a copy
 /// already is left out, and so is an empty log of a subagent. One that cannot be kept holds up no
@@ -86,20 +96,32 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         private::create_dir(path).map_err(|e| Error::io(path, e))?;
     }
     let original = read(log)?;
-    let tail = tail(&log.path);
-    let folder = private::create_unique_dir(&agent, &format!("{}-", safe_name(log)));
-    let folder = folder.map_err(|e| Error::io(&agent, e))?;
-    let made = copy_log(log, &folder, &tail)
-        .and_then(|()| check_copy(log, &original, &folder.join(&tail)))
+    let tail = location::tail(&log.path);
+    let failed = |e| Error::io(&agent, e);
+    let part = private::create_unique_dir(&agent, UNFINISHED).map_err(failed)?;
+    // While it is locked no other process removes it.
+    let lock = File::open(&part).map_err(failed)?;
+    drop(lock.try_lock());
+    let begun = lock.metadata().map_err(failed)?;
+    if let Ok(now) = begun.modified() {
+        unfinished(dir, now)
+            .iter()
+            .for_each(|dead| drop(fs::remove_dir_all(dead)));
+    }
+    let made = copy_log(log, &part, &tail)
+        .and_then(|()| check_copy(log, &original, &part.join(&tail)))
         .and_then(|texts| {
-            private::flush_dir(&agent).map_err(|e| Error::io(&agent, e))?;
-            Ok(texts)
+            let folder = private::create_unique_dir(&agent, &format!("{}-", safe_name(log)));
+            let folder = folder.map_err(failed)?;
+            fs::rename(&part, &folder).map_err(failed)?;
+            private::flush_dir(&agent).map_err(failed)?;
+            Ok((folder, texts))
         });
     if made.is_err() {
-        // A folder without a description is not read.
-        drop(fs::remove_dir_all(&folder));
+        drop(fs::remove_dir_all(&part));
     }
-    let place = free_place(dir, log, &made?);
+    let (folder, texts) = made?;
+    let place = free_place(dir, log, &texts);
     let description = Description {
         log: LogFile {
             title: log.title.clone().or(original.head.title.clone()),
@@ -107,6 +129,8 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         },
         head: original.head,
         copy: Path::new(&location::name(&folder)).join(&tail),
+        kept: location::modified(&begun),
+        bytes: bytes_of(&folder),
     };
     let beside = &place.description;
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(beside, e.into()))?;
@@ -115,8 +139,9 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     let written = private::replace(beside, |file| file.write_all(&text));
     written.map_err(|e| Error::io(beside, e))?;
     if let Some(earlier) = place.earlier {
-        // What is left is named by doctor.
-        drop(fs::remove_dir_all(agent.join(earlier)));
+        // What a kill leaves of it is no copy.
+        drop(fs::rename(agent.join(earlier), &part));
+        drop(fs::remove_dir_all(&part));
     }
     Ok(agent.join(description.copy))
 }
@@ -135,7 +160,7 @@ fn free_place(dir: &Path, log: &LogFile, texts: &[String]) -> DescriptionPlace {
     let further = (2..).map(|number| format!("{usual}-{number}"));
     let mut description = place_of(usual.clone());
     for next in further {
-        let Some((_, copy)) = described(dir, &description) else {
+        let Some(Kept { log: copy, .. }) = described(dir, &description) else {
             break;
         };
         if read(&copy).is_ok_and(|copied| texts.starts_with(&texts_of(&copied))) {
@@ -155,18 +180,6 @@ fn free_place(dir: &Path, log: &LogFile, texts: &[String]) -> DescriptionPlace {
         description,
         earlier: None,
     }
-}
-
-/// Returns the name of a file and of the folders above it.
-fn tail(path: &Path) -> PathBuf {
-    let names = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name),
-        _ => None,
-    });
-    let names: Vec<_> = names.collect();
-    names[names.len().saturating_sub(FOLDERS + 1)..]
-        .iter()
-        .collect()
 }
 
 fn texts_of(transcript: &Transcript) -> Vec<String> {
@@ -278,13 +291,10 @@ fn safe_name(log: &LogFile) -> String {
     format!("{id}-{}", &place[..8])
 }
 
-/// Returns the kept logs whose originals are not among `found`.
+/// Returns the kept logs whose originals are not among `found`, and earlier copies of all, which have
+/// messages that the newest one of their session has not.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
-    let descriptions = location::entries(&dir.join(DESCRIPTIONS));
-    let all: Vec<(PathBuf, LogFile)> = descriptions
-        .iter()
-        .filter_map(|description| described(dir, description))
-        .collect();
+    let mut all = all_of(dir);
     if all.is_empty() {
         return Vec::new();
     }
@@ -293,54 +303,138 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
         .iter()
         .map(|log| (log.path.as_path(), log.id.as_str()))
         .collect();
-    let mut kept: Vec<LogFile> = all
-        .into_iter()
-        .filter(|(original, log)| !there.contains(&(original.as_path(), log.id.as_str())))
-        .map(|(_, log)| log)
-        .collect();
+    all.sort_by_key(|copy| copy.at);
+    let session = |copy: &Kept| {
+        (
+            copy.log.agent,
+            copy.original.path.clone(),
+            copy.log.id.clone(),
+        )
+    };
+    let newest: HashMap<_, usize> = all.iter().map(session).zip(0..).collect();
+    let mut kept = Vec::new();
+    for (number, copy) in all.into_iter().enumerate() {
+        let is_newest = newest[&session(&copy)] == number;
+        let mut log = copy.log;
+        let mut original = copy.original;
+        if !is_newest {
+            let when = copy
+                .at
+                .and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+            let when = when.map_or(String::new(), |when| {
+                when.strftime("%Y%m%dT%H%M%S%.3fZ-").to_string()
+            });
+            original.head.fork_of = Some(log.id.clone());
+            log.id = format!("{EARLIER}{when}{}", log.id);
+        } else if there.contains(&(original.path.as_path(), log.id.as_str())) {
+            continue;
+        }
+        log.original = Some(Box::new(original));
+        kept.push(log);
+    }
     kept.sort_by(|a, b| a.path.cmp(&b.path));
     kept
 }
 
-/// Returns the original's path, and the copy as a log, from its description. What a kill left of
-/// writing one is none.
-fn described(dir: &Path, description: &Path) -> Option<(PathBuf, LogFile)> {
+/// Whether a log is the copy of a session that was kept again later, when it had other messages.
+pub fn is_earlier_copy(id: &str, head: &Head) -> bool {
+    let of = head.fork_of.as_deref();
+    of.is_some_and(|of| id.starts_with(EARLIER) && id.ends_with(of))
+}
+
+/// A copy, from its description.
+struct Kept {
+    log: LogFile,
+    original: Original,
+    /// See [`Description::kept`].
+    at: Option<i64>,
+    /// The folder of its files.
+    folder: PathBuf,
+    /// The bytes that they had.
+    bytes: u64,
+}
+
+fn all_of(dir: &Path) -> Vec<Kept> {
+    let descriptions = location::entries(&dir.join(DESCRIPTIONS)).into_iter();
+    let all = descriptions.filter_map(|description| described(dir, &description));
+    all.collect()
+}
+
+/// Returns what a description tells. What a kill left of writing one is none.
+fn described(dir: &Path, description: &Path) -> Option<Kept> {
     location::stem(description, ".json")?;
     let description: Description =
         serde_json::from_slice(&read_capped(description, LARGEST_SETTINGS).ok()?).ok()?;
-    let path = dir
-        .join(description.log.agent.name())
-        .join(description.copy);
+    let agent = dir.join(description.log.agent.name());
+    let path = agent.join(&description.copy);
     let size = fs::metadata(&path).ok()?.len();
     let original = Original {
         path: description.log.path.clone(),
+        id: description.log.id.clone(),
         head: description.head,
     };
-    let log = LogFile {
-        path,
-        size,
-        original: Some(Box::new(original)),
-        ..description.log
+    Some(Kept {
+        log: LogFile {
+            path,
+            size,
+            ..description.log
+        },
+        original,
+        at: description.kept,
+        folder: agent.join(description.copy.iter().next()?),
+        bytes: description.bytes,
+    })
+}
+
+/// Returns the copies of which bytes are gone, each with how many are left and how many there were.
+pub fn cut(dir: &Path) -> Vec<(LogFile, u64, u64)> {
+    let all = all_of(dir).into_iter();
+    let cut = all.filter_map(|copy| {
+        let left = bytes_of(&copy.folder);
+        (left < copy.bytes).then_some((copy.log, left, copy.bytes))
+    });
+    cut.collect()
+}
+
+/// Returns the bytes of the files below a folder.
+fn bytes_of(folder: &Path) -> u64 {
+    let entries = location::entries(folder).into_iter();
+    let bytes = entries.map(|entry| match fs::symlink_metadata(&entry) {
+        Ok(found) if found.is_dir() => bytes_of(&entry),
+        found => found.map_or(0, |found| found.len()),
+    });
+    bytes.sum()
+}
+
+/// Returns what killed processes left of making or removing copies.
+pub fn unfinished(dir: &Path, now: SystemTime) -> Vec<PathBuf> {
+    let folders = location::entries(dir).into_iter();
+    let entries = folders.flat_map(|folder| location::entries(&folder));
+    let is_dead = |entry: &PathBuf| {
+        is_unfinished(entry)
+            && File::open(entry).is_ok_and(|folder| {
+                let made = folder.metadata().and_then(|found| found.modified());
+                made.is_ok_and(|made| private::is_stale(made, now)) && folder.try_lock().is_ok()
+            })
     };
-    Some((log.original.as_ref()?.path.clone(), log))
+    entries.filter(is_dead).collect()
+}
+
+fn is_unfinished(folder: &Path) -> bool {
+    location::name(folder).starts_with(UNFINISHED)
 }
 
 /// Returns what is in the folder of copies and is none, as an earlier version may have left it, and the
 /// descriptions of copies that are gone.
 pub fn strays(dir: &Path) -> Vec<PathBuf> {
-    let mut copies = Vec::new();
-    let mut strays = Vec::new();
-    for description in location::entries(&dir.join(DESCRIPTIONS)) {
-        match described(dir, &description) {
-            Some((_, copy)) => copies.push(copy.path),
-            None => strays.push(description),
-        }
-    }
+    let copies: Vec<PathBuf> = all_of(dir).into_iter().map(|copy| copy.folder).collect();
+    let descriptions = location::entries(&dir.join(DESCRIPTIONS)).into_iter();
+    let idle = descriptions.filter(|description| described(dir, description).is_none());
     let folders = location::entries(dir).into_iter();
     let folders = folders.filter(|folder| location::name(folder) != DESCRIPTIONS);
     let entries = folders.flat_map(|folder| location::entries(&folder));
-    strays.extend(entries.filter(|entry| !copies.iter().any(|copy| copy.starts_with(entry))));
-    strays
+    let others = entries.filter(|entry| !is_unfinished(entry) && !copies.contains(entry));
+    idle.chain(others).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use memchr::memrchr;
@@ -408,6 +408,21 @@ pub(super) fn name(path: &Path) -> String {
 /// Returns the file's name without `ending`, if it has that ending.
 pub(super) fn stem(path: &Path, ending: &str) -> Option<String> {
     name(path).strip_suffix(ending).map(str::to_owned)
+}
+
+/// How many folders above a log tell its place; the formats look no further up.
+const FOLDERS: usize = 3;
+
+/// Returns the name of a file and of the folders above it, which a kept copy has, too.
+pub(super) fn tail(path: &Path) -> PathBuf {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
+    let names: Vec<_> = names.collect();
+    names[names.len().saturating_sub(FOLDERS + 1)..]
+        .iter()
+        .collect()
 }
 
 /// Describes the file at `path`; `None` if there is none.

@@ -64,7 +64,7 @@ pub(super) fn option(name: &str, id: &str) -> Vec<String> {
 
 /// Quotes a word for a shell. Hidden characters are escaped, so that a copied command cannot act on
 /// a terminal.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     if word.contains(is_hidden) {
         let mut out = String::from("$'");
         for c in word.chars() {

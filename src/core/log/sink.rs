@@ -19,8 +19,8 @@ pub struct Carry {
     pub head: Head,
     /// The counts of skipped lines and records so far.
     pub skipped: Skipped,
-    /// Prompts that are queued for the model.
-    pub(super) queue: VecDeque<String>,
+    /// Prompts that are queued for the model, each with its line and its time.
+    pub(super) queue: VecDeque<(u64, Option<i64>, String)>,
     /// Summaries that may be of this log, each after the id of the last record that it covers.
     pub(super) summaries: Vec<(String, String)>,
     /// Whether the records are copies of another session's, which this one continues.
@@ -346,6 +346,15 @@ impl<'a> Sink<'a> {
     /// Adds words for what is no text, such as an image or a branch.
     pub(super) fn show(&mut self, role: Role, what: &str) {
         self.push(role, MessageKind::Notice, what.to_owned());
+    }
+
+    /// Queues a prompt, of which at most so many are kept.
+    pub(super) fn queue(&mut self, text: String, most: usize) {
+        if self.carry.queue.len() == most {
+            self.carry.queue.pop_front();
+        }
+        let queued = (self.line, self.stamp.time, text);
+        self.carry.queue.push_back(queued);
     }
 
     /// Whether the other source has already given `text`.

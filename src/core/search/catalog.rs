@@ -191,9 +191,13 @@ impl LogCatalog {
         let files = self.files();
         let is_it =
             |log: &&LogFile| log.agent == agent && is_named(&citation.path, &log.id, &log.path);
+        let mut named: Vec<LogFile> = files.iter().filter(is_it).cloned().collect();
         // A session that was copied to another project keeps its id.
-        for file in files.iter().filter(is_it) {
-            let transcript = read(file)?;
+        if named.len() > 1 && self.scope == LogScope::All {
+            named = vec![self.one_of(&citation.path, &Vec::from_iter(&named))?];
+        }
+        for file in named {
+            let transcript = read(&file)?;
             if self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
                 return Ok(cited(transcript, citation));
             }

@@ -38,7 +38,7 @@ mod table;
 mod tests;
 mod tokenizer;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -487,15 +487,6 @@ impl Corpus {
             let directories: BTreeSet<&str> = rows.filter_map(table::LogRow::cwd).collect();
             HashedProjects::new(directories)
         })
-    }
-
-    /// Returns the working directories of all logs, visible or not, with how many logs each has.
-    pub fn directories(&self) -> BTreeMap<&str, usize> {
-        let mut directories = BTreeMap::new();
-        for directory in self.table.logs.iter().filter_map(table::LogRow::cwd) {
-            *directories.entry(directory).or_default() += 1;
-        }
-        directories
     }
 
     /// Whether several visible logs of an agent have this id.

@@ -8,6 +8,83 @@ struct OpenBlock {
     indent: usize,
 }
 
+/// Returns a text in which every line break is a line feed: Markdown also breaks lines at others.
+pub fn with_line_feeds(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Formats a text of one line, such as a heading, whose beginnings of HTML are escaped.
+pub fn embedded_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    escape_html(text, &mut false, &mut out);
+    out
+}
+
+/// Adds a line with its beginnings of HTML escaped, except in a code span that begins and ends on it.
+/// In a paragraph that `has_open` marks nobody knows where a span ends, and all are escaped.
+fn escape_html(line: &str, has_open: &mut bool, out: &mut String) {
+    let mut rest = line;
+    let mut is_escaped = false;
+    let inner = line.trim_start_matches(|c: char| " \t>*+-.)".contains(c) || c.is_ascii_digit());
+    if defines_link(inner) {
+        out.push_str(&line[..line.len() - inner.len()]);
+        out.push('\\');
+        rest = inner;
+    }
+    while let Some(c) = rest.chars().next() {
+        let ticks = run(rest, '`');
+        if ticks > 0 && !*has_open {
+            let after = &rest[ticks..];
+            match closing(after, ticks).filter(|_| !is_escaped) {
+                Some(end) => {
+                    out.push_str(&rest[..ticks + end]);
+                    rest = &after[end..];
+                    continue;
+                }
+                None => *has_open = true,
+            }
+        }
+        if begins_html(rest) && !is_escaped {
+            out.push('\\');
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+}
+
+/// Returns where the span ends that so many marks have begun before this text.
+fn closing(text: &str, ticks: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let length = run(&text[at + found..], '`');
+        at += found + length;
+        if length == ticks {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Whether a line may begin the definition of a link, which is not shown.
+fn defines_link(line: &str) -> bool {
+    let Some(label) = line.strip_prefix('[') else {
+        return false;
+    };
+    let mut is_escaped = false;
+    let end = label.find(|c| {
+        let is_end = c == ']' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    });
+    end.is_none_or(|end| label[end..].starts_with("]:"))
+}
+
+fn begins_html(text: &str) -> bool {
+    text.strip_prefix('<')
+        .is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)))
+}
+
 /// Formats a code block whose fence is longer than any in the text.
 pub fn fenced(text: &str) -> String {
     let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -19,7 +96,9 @@ pub fn fenced(text: &str) -> String {
 /// the beginnings of HTML are escaped, and a code block that is left open is closed. A text whose code
 /// blocks may end elsewhere than they seem to, as in a list, is a code block as a whole.
 pub fn embedded(text: &str) -> String {
+    let text = &with_line_feeds(text);
     let mut out = String::with_capacity(text.len() + 16);
+    let mut has_open = false;
     let mut open: Option<OpenBlock> = None;
     let mut is_after_text = false;
     for line in text.trim_end().lines() {
@@ -31,12 +110,16 @@ pub fn embedded(text: &str) -> String {
             Some(_) => {}
             None => {
                 open = OpenBlock::begun_by(indent, bare);
-                if open.is_none() && indent < 4 && is_special(bare, is_after_text) {
+                if open.is_none() {
+                    has_open &= !bare.trim().is_empty();
                     out.push_str(&line[..indent]);
-                    out.push('\\');
-                    out.push_str(bare);
+                    let is_special = indent < 4 && is_special(bare, is_after_text);
+                    if is_special {
+                        out.push('\\');
+                    }
+                    escape_html(bare, &mut has_open, &mut out);
                     out.push('\n');
-                    is_after_text = true;
+                    is_after_text = !bare.is_empty();
                     continue;
                 }
             }
@@ -82,7 +165,7 @@ fn run(line: &str, mark: char) -> usize {
     line.chars().take_while(|c| *c == mark).count()
 }
 
-/// Whether a line is a heading of the document's own kind, underlines one, or begins HTML.
+/// Whether a line is a heading of the document's own kind, or underlines one.
 fn is_special(line: &str, is_after_text: bool) -> bool {
     let marks = run(line, '#');
     let is_heading =
@@ -91,10 +174,7 @@ fn is_special(line: &str, is_after_text: bool) -> bool {
         let length = run(line, mark);
         length > 0 && line[length..].trim().is_empty()
     };
-    let is_html = line
-        .strip_prefix('<')
-        .is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic() || "/!?".contains(c)));
-    is_heading || is_after_text && (is_underline('=') || is_underline('-')) || is_html
+    is_heading || is_after_text && (is_underline('=') || is_underline('-'))
 }
 
 #[cfg(test)]
@@ -112,9 +192,24 @@ mod tests {
             ("  # you", "  \\# you"),
             ("#hash and ##", "#hash and ##"),
             ("you\n---", "you\n\\---"),
-            ("<h2>you</h2>", "\\<h2>you</h2>"),
+            ("<h2>you</h2>", "\\<h2>you\\</h2>"),
             ("<!-- hidden", "\\<!-- hidden"),
             ("a < b", "a < b"),
+            ("so <details> and <!-- it", "so \\<details> and \\<!-- it"),
+            ("is \\<b> \\\\<b>", "is \\<b> \\\\\\<b>"),
+            ("a `Vec<u8>` and ``a`<b>``", "a `Vec<u8>` and ``a`<b>``"),
+            (
+                "an open ` here\n`<b>`\n\n`<b>`",
+                "an open ` here\n`\\<b>`\n\n`<b>`",
+            ),
+            ("\\`<b>`", "\\`\\<b>`"),
+            ("    <b>\n> <b>", "    \\<b>\n> \\<b>"),
+            ("a\r## you\r\nb", "a\n\\## you\nb"),
+            (
+                "[a]: hidden\n> - [b\nc]: d",
+                "\\[a]: hidden\n> - \\[b\nc]: d",
+            ),
+            ("- [ ] do\n[a\\]b](c)", "- [ ] do\n[a\\]b](c)"),
             ("```sh\n## kept\n```", "```sh\n## kept\n```"),
             ("````\n```\n## kept", "````\n```\n## kept\n````"),
             ("~~~\nopen", "~~~\nopen\n~~~"),

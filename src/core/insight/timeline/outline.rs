@@ -171,7 +171,7 @@ mod tests {
                 agent: Agent::Codex,
                 id,
                 cwd: Some("/w"),
-                stamp: (1, None, 1, 0),
+                stamp: ((1, None, None), 1, 0),
                 summarizer: &Offline,
             };
             LogRecord::make(source, &events[..], None)
@@ -238,7 +238,7 @@ mod tests {
             agent: Agent::Codex,
             id,
             cwd: Some("/w/tome"),
-            stamp: (1, None, 1, 0),
+            stamp: ((1, None, None), 1, 0),
             summarizer: &Offline,
         };
         LogRecord::make(source, &events[..], None)

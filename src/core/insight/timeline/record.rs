@@ -51,8 +51,8 @@ pub struct LogRecord {
     pub segments: Vec<Record>,
 }
 
-/// The size of a log and of its text, and its modification time.
-pub type Stamp = (u64, Option<i64>, u64, u64);
+/// By what a change of a log is noticed, and the size of its text.
+pub type Stamp = ((u64, Option<i64>, Option<i64>), u64, u64);
 
 /// The summary of a segment, or of a session as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -518,7 +518,7 @@ mod tests {
         agent: Agent::Codex,
         id: "abc",
         cwd: Some("/w"),
-        stamp: (1, None, 1, 0),
+        stamp: ((1, None, None), 1, 0),
         summarizer: &Offline,
     };
 

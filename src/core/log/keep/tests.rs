@@ -1,13 +1,12 @@
 //! Tests of kept logs, of one form after another and of every form that has a fixture.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use rusqlite::Connection;
 
 use super::*;
 use crate::core::fixture::{Case, Home, case_names};
-use crate::core::log::{LogStart, Resume, fixture, locate};
+use crate::core::log::{LogStart, Resume, fixture, locate, marked_id};
 
 fn log(path: PathBuf) -> LogFile {
     LogFile {
@@ -124,6 +123,105 @@ fn a_copy_without_the_messages_is_none_and_a_fuller_earlier_one_stays() {
 }
 
 #[test]
+fn the_newest_copy_of_a_rewritten_session_stands_for_it_and_the_earlier_one_is_named_apart() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let original = temp.path().join("messages.jsonl");
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let dir = temp.path().join("kept");
+    let mut found = Vec::new();
+    for text in ["at first", "written anew"] {
+        fs::write(&original, line(text)).expect("writes");
+        found = vec![log(original.clone())];
+        keep(&dir, &found[0]).expect("kept");
+    }
+    let copies = kept(&dir, &[]);
+    let told: Vec<(&str, String)> = copies
+        .iter()
+        .map(|copy| {
+            (
+                copy.id.as_str(),
+                texts_of(&read(copy).expect("reads")).concat(),
+            )
+        })
+        .collect();
+    let newest = told.iter().find(|(id, _)| *id == "one/../two");
+    assert_eq!(newest.map(|(_, text)| text.as_str()), Some("written anew"));
+    let earlier = told.iter().find(|(id, _)| id.starts_with("kept-20"));
+    assert_eq!(earlier.map(|(_, text)| text.as_str()), Some("at first"));
+    assert!(
+        earlier.is_some_and(|(id, _)| id.ends_with("Z-one/../two")),
+        "{told:?}"
+    );
+    // The original stands for the newest copy, not for what it no longer has.
+    let beside = kept(&dir, &found);
+    assert_eq!(beside.len(), 1);
+    assert!(is_earlier_copy(
+        &beside[0].id,
+        &read(&beside[0]).expect("reads").head
+    ));
+}
+
+#[test]
+fn the_mark_of_a_log_is_that_of_every_copy_of_it() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let of = |project: &str| {
+        let path = temp.path().join("projects").join(project).join("a.jsonl");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(&path, "{\"role\":\"user\",\"content\":\"keep this\"}\n").expect("writes");
+        path
+    };
+    let [one, other] = ["-one", "-other"].map(of);
+    let mark = |path: &Path| marked_id("a", path);
+    for _ in 0..2 {
+        let copy = keep(&temp.path().join("kept"), &log(one.clone())).expect("kept");
+        assert_eq!(mark(&copy), mark(&one));
+        assert_ne!(mark(&copy), mark(&other));
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_and_a_copy_that_was_cut_is_told() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let original = temp.path().join("messages.jsonl");
+    fs::write(&original, "{\"role\":\"user\",\"content\":\"keep this\"}\n").expect("writes");
+    let dir = temp.path().join("kept");
+    let copy = keep(&dir, &log(original.clone())).expect("kept");
+    let place = dir.join("session");
+    let [dead, locked, young] = ["1-0", "2-0", "3-0"].map(|name| {
+        let folder = place.join(format!("{UNFINISHED}{name}"));
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(folder.join("half"), "x").expect("writes");
+        folder
+    });
+    let old = SystemTime::now() - std::time::Duration::from_secs(600);
+    for folder in [&dead, &locked] {
+        let folder = File::open(folder).expect("a folder");
+        folder.set_modified(old).expect("a time");
+    }
+    let holder = File::open(&locked).expect("a folder");
+    holder.try_lock().expect("a lock");
+    assert_eq!(
+        unfinished(&dir, SystemTime::now()),
+        std::slice::from_ref(&dead)
+    );
+    assert_eq!(strays(&dir), Vec::<PathBuf>::new());
+    keep(&dir, &log(original)).expect("kept");
+    assert_eq!(
+        [&dead, &locked, &young].map(|left| left.exists()),
+        [false, true, true]
+    );
+    assert!(!copy.exists(), "it was kept again");
+    assert_eq!(cut(&dir), []);
+    let copy = kept(&dir, &[]).remove(0);
+    fs::write(&copy.path, "{").expect("cut");
+    let told: Vec<(u64, u64)> = cut(&dir)
+        .iter()
+        .map(|(_, left, bytes)| (*left, *bytes))
+        .collect();
+    assert_eq!(told, [(1, copy.size)]);
+}
+
+#[test]
 fn a_database_is_kept_with_what_only_its_log_has() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     let path = temp.path().join("state.db");
@@ -233,6 +331,7 @@ fn every_form_of_log_is_kept_while_its_writer_has_it_open() {
         }
         assert_eq!(before.len(), after.len(), "{case}");
         assert_eq!(strays(dir.path()), Vec::<PathBuf>::new(), "{case}");
+        assert_eq!(cut(dir.path()), [], "{case}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let missing: Vec<&str> = Agent::all()

@@ -65,11 +65,21 @@ pub(super) fn locate(path: &Path) -> Vec<LogFile> {
                 })
             })?;
             let counts = table.counts(&connection)?;
-            for row in rows {
-                let row: LogFile = row?;
-                let changed = counts.get(&row.id).copied();
-                sessions.push(LogFile { changed, ..row });
+            let mut own = rows.collect::<rusqlite::Result<Vec<LogFile>>>()?;
+            let mut newest: Vec<_> = own.iter().map(|row| row.modified).collect();
+            newest.sort_unstable_by(|a, b| b.cmp(a));
+            for row in &mut own {
+                row.changed = counts.get(&row.id).copied();
+                if newest
+                    .iter()
+                    .take(WATCHED)
+                    .any(|time| *time == row.modified)
+                {
+                    let changes = table.changes(&connection, &row.id);
+                    row.changed = row.changed.map(|count| count.wrapping_add(changes));
+                }
             }
+            sessions.append(&mut own);
         }
         Ok(sessions)
     };
@@ -155,7 +165,24 @@ impl Table {
         }
         Ok(counts)
     }
+
+    /// Returns a number that changes when a row of a session is changed in place.
+    fn changes(&self, connection: &Connection, session: &str) -> i64 {
+        let tables = std::iter::once(self.messages).chain(self.parts);
+        let columns = ["octet_length(data)", "time_updated"];
+        let sums = tables.flat_map(|table| columns.map(|column| (table, column)));
+        let sums = sums.filter_map(|(table, column)| {
+            let query = format!("SELECT sum({column}) FROM {table} WHERE session_id = ?1");
+            let sum = connection.query_row(&query, [session], |row| row.get(0));
+            sum.ok().flatten()
+        });
+        sums.fold(0, i64::wrapping_add)
+    }
 }
+
+/// How many sessions of a database, those that were continued last, are looked at for rows that were
+/// changed in place: looking at all would take as long as reading the database.
+const WATCHED: usize = 8;
 
 /// Reads a session and all its messages.
 pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {

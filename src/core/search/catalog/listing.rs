@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::last_activity;
+use crate::core::log::keep::is_earlier_copy;
 use crate::core::log::{Agent, Head};
 use crate::core::memory::library::Unlisted;
 use crate::core::search::index::{Corpus, Log};
@@ -29,8 +30,10 @@ pub fn listings(corpus: &Corpus) -> Vec<Listing> {
         .collect();
     // The newest of the sessions that are copies of one.
     let mut newest: HashMap<(Option<Agent>, &str), (i64, &str)> = HashMap::new();
-    let is_session = |head: &Head| head.parent.is_none() && !head.is_empty();
-    for (log, _) in logs.iter().filter(|(_, head)| is_session(head)) {
+    let is_session = |(log, head): &&(Log<'_>, Head)| {
+        head.parent.is_none() && !head.is_empty() && !is_earlier_copy(log.id(), head)
+    };
+    for (log, _) in logs.iter().filter(is_session) {
         let own = (last_activity(log), log.id());
         let best = newest
             .entry((log.agent(), first(log, &origins)))

@@ -86,6 +86,11 @@ impl<'a> Log<'a> {
         self.row.modified
     }
 
+    /// Returns by what a change of it is noticed: its size and its times as it was listed.
+    pub fn listed(&self) -> (u64, Option<i64>, Option<i64>) {
+        self.row.listed()
+    }
+
     /// Returns the size of its text in a part, in bytes.
     pub fn text_bytes(&self, part: Part) -> u64 {
         self.row.content.text[part.number()]

@@ -166,8 +166,9 @@ impl LogReader {
             decoder.skip_too_long();
         } else if filled > 0 {
             decoder.tail(done.lines + 1, &self.buffer[..filled], &mut self.messages);
-            self.emit(LineEnd::Open, listener);
         }
+        decoder.end(&mut self.messages);
+        self.emit(LineEnd::Open, listener);
         self.shrink_buffer();
         Ok(ReadOutcome {
             // A file that was truncated meanwhile is read from the beginning next time.

@@ -224,7 +224,11 @@ impl LogRow {
 
     /// Whether the log is listed as it was when it was read.
     pub(super) fn is_listed_as(&self, log: &LogFile) -> bool {
-        (self.size, self.modified, self.changed) == (log.size, log.modified, log.changed)
+        self.listed() == (log.size, log.modified, log.changed)
+    }
+
+    pub(super) fn listed(&self) -> (u64, Option<i64>, Option<i64>) {
+        (self.size, self.modified, self.changed)
     }
 }
 

@@ -411,6 +411,24 @@ fn a_log_that_has_grown_is_not_read_from_its_beginning() {
 }
 
 #[test]
+fn a_prompt_that_waits_at_the_end_is_found_once_before_and_after_it_is_read() {
+    let mut home = TestCache::new();
+    let queue = |operation: &str, more: &str| {
+        format!(r#"{{"type":"queue-operation","operation":"{operation}"{more}}}"#) + "\n"
+    };
+    let begun = prompt("begin") + &queue("enqueue", r#","content":"waits""#);
+    let ended = begun.clone() + &queue("dequeue", "") + &prompt("waits");
+    for text in [begun, ended] {
+        let logs = [home.change("a.jsonl", |bytes| *bytes = text.into_bytes())];
+        let corpus = home.refresh(&logs);
+        let messages = messages_of(&corpus, 0, Part::Words);
+        let waiting = messages.iter().filter(|text| text.contains("\"waits\""));
+        assert_eq!((messages.len(), waiting.count()), (2, 1));
+        assert_eq!(corpus.log(0).map(|log| log.turns()), Some(2));
+    }
+}
+
+#[test]
 fn a_log_that_was_replaced_by_a_longer_one_is_read_again() {
     let mut home = TestCache::new();
     let old: String = (0..200)

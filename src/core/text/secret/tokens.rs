@@ -368,6 +368,8 @@ pub(super) const TOKENS: &[Token] = &[
     token("Cloudflare origin CA key", "v1.0-", (Dash, 60, MANY), "6bb31ed04d259b3717bd5c2d-6a9a5f04c5503b11606e4644e0d4887d6e120a578757563e68d1f0e22d4ae56ad7675dbd9956e246a395dfeff8f6f4572bc2c3bdabc4e01fbcd9504bca7a5c59340afef8b0baf3a8c8", "v1.0-beta.2 is out"),
     token("Tailscale key", "tskey-", (Dash, 20, MANY), "auth-bxZyexZ6OIar-5vs0Fk8SybemndVZijtoodBqhUU66g8j", "tskey-then-come-plain-words"),
     token("Vercel token", "vcp_", (Alnum, 24, MANY), "7Dl83rbyBn6EH2QhdDdCLB6yxANHquhTWlMibtcfdkhcbuTSOkhDkgl2", "vcp_then-come-plain-words"),
+    token("Vercel integration token", "vci_", (Alnum, 24, MANY), "Qm4TzW9cXv2LbK7nRj5HsYd8GfPa3UeViB6oNt1rEwZyCxMkJhSg0qAl", "vci_then-come-plain-words"),
+    token("Vercel app token", "vca_", (Alnum, 24, MANY), "h8RkZ3vTqLw6YbNc1XdJm5GsPf9EaUo2WiV7tBnKyHxCrMjQl4SgDz0e", "vca_then-come-plain-words"),
     token("Vercel blob token", "vercel_blob_rw_", (Word, 30, MANY), "JJ7bfX7jB1mcVF2UyBfO3TWlMibtcfdkhcbuTSOkhDkgl", "vercel_blob_rw_then-come-plain-words"),
     token("Doppler personal token", "dp.pt.", (Alnum, 40, MANY), "mMwR8mxh2BuzAqCoEbRT5lkl5jYwOVPdCHNR5cYCJY4", "dp.pt.then-come-plain-words"),
     token("Doppler service token", "dp.st.", (Dot, 40, MANY), "dev.KaCC4bMOvQzG8j3d6YJHjFlSykSPaGZ7YSG8a2ZxATQ", "dp.st.all.of.this.is.a.path.into.some.object.tree"),

@@ -44,7 +44,7 @@ fn log(id: &str, events: &[Said]) -> LogRecord {
         agent: Agent::Codex,
         id,
         cwd: Some("/home/kim/shop"),
-        stamp: (1, None, 1, 0),
+        stamp: ((1, None, None), 1, 0),
         summarizer: &Offline,
     };
     LogRecord::make(source, events, None)

@@ -1,0 +1,99 @@
+//! Sessions of one id: rewritten between two copies, in two projects, or cut after they were kept.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, has, lacks, tree};
+
+/// The session.
+const ID: &str = "33333333-4444-5555-6666-777777777777";
+
+/// Writes the session with one prompt, in a folder of Claude Code's projects.
+fn session(home: &Home, folder: &str, cwd: &str, text: &str) {
+    let line = json!({
+        "type": "user", "uuid": text, "cwd": cwd, "sessionId": ID,
+        "timestamp": "2026-08-01T10:00:00Z",
+        "message": { "role": "user", "content": text },
+    });
+    let path = format!(".claude/projects/{folder}/{ID}.jsonl");
+    home.file(&path, format!("{line}\n"));
+}
+
+#[test]
+fn a_session_that_was_rewritten_between_two_copies_is_listed_once_and_both_are_read() {
+    let home = Home::new();
+    for text in ["zebra at first", "zebra anew"] {
+        session(&home, "-p", "/p", text);
+        home.ok(&["keep", ID, "--all"]);
+    }
+    fs::remove_dir_all(home.path().join(".claude/projects/-p")).expect("deleted");
+    let listed = |every: &[&str]| -> Vec<Value> {
+        let args = [&["logs", "--all", "--json"], every].concat();
+        let logs: Value = serde_json::from_str(&home.ok(&args)).expect("JSON");
+        logs["logs"].as_array().expect("a list").clone()
+    };
+    let ids = |logs: &[Value]| -> Vec<String> {
+        let ids = logs.iter().filter_map(|log| log["id"].as_str());
+        ids.map(str::to_owned).collect()
+    };
+    assert_eq!(ids(&listed(&[])), [ID]);
+    let every = ids(&listed(&["--every"]));
+    let earlier = every.iter().find(|id| *id != ID).expect("an earlier copy");
+    has(home.ok(&["log", ID, "--all"]), ["zebra anew"]);
+    has(home.ok(&["log", &ID[..8], "--all"]), ["zebra anew"]);
+    has(home.ok(&["log", earlier, "--all"]), ["zebra at first"]);
+    let cited = format!("claude-code:{earlier}#L1");
+    has(home.ok(&["read", &cited, "--all"]), ["zebra at first"]);
+    has(home.ok(&["resume", ID, "--all"]), [ID]);
+}
+
+#[test]
+fn a_citation_of_an_id_in_two_projects_names_both_or_the_current_one() {
+    let home = Home::new();
+    let here = home.path().join("project");
+    session(&home, "-a", "/a", "said in a");
+    session(&home, "-b", "/b", "said in b");
+    let cited = format!("claude-code:{ID}#L1");
+    let refused = home.run(&["read", &cited, "--all"]);
+    assert_ne!(refused.code, 0);
+    has(&refused.err, ["several logs have this id", "(/a)", "(/b)"]);
+    let marks = refused.err.split_whitespace();
+    let mark = marks.into_iter().find(|word| word.contains('@'));
+    let marked = format!("claude-code:{}#L1", mark.expect("a mark"));
+    has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
+    session(&home, "-c", &here.display().to_string(), "said here");
+    has(home.ok(&["read", &cited, "--all"]), ["said here"]);
+    // The copy of a session has the mark of the session.
+    let id = mark.expect("a mark");
+    home.ok(&["keep", id, "--all"]);
+    fs::remove_dir_all(home.path().join(".claude/projects/-a")).expect("deleted");
+    has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
+}
+
+#[test]
+fn a_kept_copy_that_was_cut_and_what_a_killed_keep_left_are_reported() {
+    let home = Home::new();
+    session(&home, "-p", "/p", "zebra");
+    home.ok(&["keep", ID, "--all"]);
+    lacks(&home.run(&["doctor"]).out, ["kept copy", "unfinished copy"]);
+    let kept = ".local/share/tome/kept/claude-code";
+    let copies = tree(&home.path().join(kept)).into_keys();
+    for copy in copies.filter(|copy| copy.ends_with(".jsonl")) {
+        fs::write(home.path().join(kept).join(copy), "").expect("emptied");
+    }
+    let dead = home.file(&format!("{kept}/.unfinished-4242-0/half"), "x");
+    let dead = dead.parent().expect("a folder").to_owned();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    let folder = fs::File::open(&dead).expect("a folder");
+    folder.set_modified(old).expect("a time");
+    drop(folder);
+    let remedy = format!("tome keep {ID}");
+    has(
+        &home.run(&["doctor"]).out,
+        ["this kept copy", "0 are left", &remedy, "unfinished copy"],
+    );
+    home.ok(&["keep", ID, "--all"]);
+    assert!(!dead.exists());
+    lacks(&home.run(&["doctor"]).out, ["kept copy", "unfinished copy"]);
+}
