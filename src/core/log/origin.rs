@@ -95,6 +95,8 @@ const OPENINGS: &[&str] = &[
     "Stop hook feedback:",
     "System: Please continue.",
     "This session is being continued from a previous conversation",
+    "You are Qwen Code, an interactive CLI agent. Analyze the current directory",
+    "You are an AI agent that brings the power of Gemini directly into the terminal. Your task is to analyze the current directory",
     PLAN_REMINDER,
     WORK_REMINDER,
 ];
