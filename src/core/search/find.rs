@@ -1,8 +1,9 @@
 //! Find: lines of memories and logs with the words of the query, while the user types.
 //!
-//! Four kinds of matches, each searched only if those before it leave room: the words as they
-//! are typed ([`term`]), all of them but one, the words with a slip of the keyboard ([`slip`]), and
-//! the letters of the words in their order ([`letters`], ranked by nucleo).
+//! Five kinds of matches, each searched only if those before it leave room: the words as they
+//! are typed and near each other ([`term`]), all of them but one, all of them far apart in a long
+//! text, the words with a slip of the keyboard ([`slip`]), and the letters of the words in their
+//! order ([`letters`], ranked by nucleo).
 //!
 //! The index gives the messages that have words which begin like those of the query, or are
 //! spelled nearly like them, and orders them: whole words first, then what somebody said, then the
@@ -105,8 +106,10 @@ pub enum SearchState {
 pub enum Closeness {
     /// It has the words as they are typed.
     Words,
-    /// It has all of the words but one, which nothing has together with the others.
+    /// It has all of the words but one, which nothing has near the others.
     Most,
+    /// Its text has the words far apart.
+    Apart,
     /// It has words that differ in a letter or two.
     Slips,
     /// It has the letters of each word in their order, with others between them.
@@ -119,6 +122,7 @@ impl Closeness {
         match self {
             Self::Words => "words",
             Self::Most => "most",
+            Self::Apart => "apart",
             Self::Slips => "slips",
             Self::Letters => "letters",
         }
@@ -206,13 +210,15 @@ pub fn find(
             Correction::Rare
         });
     }
-    let weaker: [fn(&mut Search<'_>); 3] = [
-        |search| search.most_words(),
-        |search| search.slips(Correction::Any),
-        |search| search.letters(),
+    // Each with how few lines there must be for it.
+    let weaker: [(usize, fn(&mut Search<'_>)); 4] = [
+        (1, |search| search.most_words()),
+        (FEW, |search| search.words_apart()),
+        (1, |search| search.slips(Correction::Any)),
+        (1, |search| search.letters()),
     ];
-    for search_on in weaker {
-        if search.found.total == 0 && !search.is_stale() && has_words {
+    for (few, search_on) in weaker {
+        if search.found.total < few && !search.is_stale() && has_words {
             search_on(&mut search);
         }
     }
@@ -329,6 +335,21 @@ impl<'a> Search<'a> {
         };
         let words = wanted(query).flat_map(wanted_words).collect();
         self.search_all(terms, &Wanted { matcher, words });
+    }
+
+    /// Searches for the words anywhere in a text.
+    fn words_apart(&mut self) {
+        let query = self.request.query;
+        let terms: Vec<Term> = wanted(query).map(Term::as_typed).collect();
+        if terms.len() < 2 {
+            return;
+        }
+        self.begin(Closeness::Apart);
+        if let Some(matcher) = TermMatcher::new(query, &terms) {
+            let matcher = LineMatcher::Terms(matcher.far_apart());
+            let words = wanted(query).flat_map(wanted_words).collect();
+            self.search_all(terms, &Wanted { matcher, words });
+        }
     }
 
     /// Searches for all words but one, whichever that is.
@@ -1082,6 +1103,34 @@ mod tests {
                 .iter()
                 .all(|one| one.closeness != Closeness::Most)
         );
+    }
+
+    #[test]
+    fn words_far_apart_in_a_long_text_come_behind_most_of_them_together() {
+        let hay = "straw and hay\n".repeat(100);
+        let long = format!("# Barn\n\nthe scanner\n{hay}a secret\n{hay}some timeout\n");
+        let home = TestHome::new(
+            &[
+                ("a.md", long.as_str()),
+                ("b.md", "# Tokens\n\nThe secret scanner stops.\n"),
+            ],
+            &[conversation(&["a timeout of a scanner", "barn"])],
+        );
+        let found = |text: &str| -> Vec<(Closeness, String)> {
+            let kinds = search(&home, text).matches.into_iter();
+            let kinds = kinds.map(|one| one.closeness);
+            kinds.zip(texts(&home, &[text])).collect()
+        };
+        let three = found("secret scanner timeout");
+        assert_eq!(three[0].0, Closeness::Most, "{three:?}");
+        assert!(
+            three[0].1.contains("The secret scanner stops."),
+            "{three:?}"
+        );
+        assert_eq!(three.last().map(|one| one.0), Some(Closeness::Apart));
+        let two = found("secret timeout");
+        assert_eq!(two.len(), 1, "{two:?}");
+        assert_eq!(two[0].0, Closeness::Apart);
     }
 
     #[test]

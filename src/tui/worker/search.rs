@@ -276,9 +276,10 @@ struct MarkedMatches<'a> {
     markers: [Marker<'a>; KINDS.len()],
 }
 
-const KINDS: [Closeness; 4] = [
+const KINDS: [Closeness; 5] = [
     Closeness::Words,
     Closeness::Most,
+    Closeness::Apart,
     Closeness::Slips,
     Closeness::Letters,
 ];

@@ -147,6 +147,8 @@ pub(super) struct TermMatcher {
     unwanted: Vec<TermRegexes>,
     /// Whether the terms may be on different lines of a text.
     crosses_lines: bool,
+    /// How many bytes before and behind a line the other terms may be.
+    reach: usize,
 }
 
 #[derive(Clone)]
@@ -158,6 +160,9 @@ struct CompiledTerm {
     letters: u32,
 }
 
+/// How far from a line what is said beside it still belongs to it: farther, a long text has words by
+/// chance.
+const REACH: usize = 1000;
 /// How many occurrences of a term in a line are compared.
 const TRIES: usize = 16;
 /// The worth of an occurrence that is a whole word, the start or the end of one, or inside.
@@ -200,7 +205,25 @@ impl TermMatcher {
             crosses_lines: wanted.len() > 1 && query.atoms.iter().all(is_free),
             wanted,
             unwanted,
+            reach: REACH,
         })
+    }
+
+    /// Accepts terms that are far apart in a text, too.
+    pub(super) fn far_apart(self) -> Self {
+        Self {
+            reach: usize::MAX,
+            ..self
+        }
+    }
+
+    /// Whether all terms but the first are near the line in this place.
+    fn has_all_near(&self, text: &str, line: Range<usize>) -> bool {
+        let bytes = text.as_bytes();
+        let from = line.start.saturating_sub(self.reach);
+        let to = line.end.saturating_add(self.reach).min(bytes.len());
+        let mut others = self.wanted[1..].iter();
+        others.all(|term| term.regexes.of(text).is_match(&bytes[from..to]))
     }
 
     /// Passes the offset and the score of each matching line to `take`. If the terms are
@@ -230,7 +253,7 @@ impl TermMatcher {
                 if has_all {
                     is_found = true;
                     take(start, score);
-                } else {
+                } else if self.crosses_lines && self.has_all_near(text, start..end) {
                     best = best.max(Some((score, usize::MAX - start)));
                 }
             }
@@ -239,7 +262,7 @@ impl TermMatcher {
                 break;
             }
         }
-        if let Some((score, start)) = best.filter(|_| !is_found && self.crosses_lines) {
+        if let Some((score, start)) = best.filter(|_| !is_found) {
             take(usize::MAX - start, score);
         }
     }

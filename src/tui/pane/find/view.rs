@@ -200,7 +200,8 @@ impl FindPane {
         }
         match first.closeness {
             Closeness::Words => None,
-            Closeness::Most => Some("nothing has all words · − but one"),
+            Closeness::Most => Some("no text has all words together · − all but one"),
+            Closeness::Apart => Some("no text has all words together · ↔ far apart"),
             Closeness::Slips => Some("not as typed · ≈ with a slip"),
             Closeness::Letters => Some("no such words · ∴ their letters"),
         }
@@ -262,6 +263,7 @@ impl FindPane {
         let closeness = match row.closeness {
             Closeness::Words => "  ",
             Closeness::Most => "− ",
+            Closeness::Apart => "↔ ",
             Closeness::Slips => "≈ ",
             Closeness::Letters => "∴ ",
         };
