@@ -28,6 +28,7 @@ impl World {
         ChangeContext {
             moment: self.moment.clone(),
             expected,
+            history: Some(self.history.clone()),
         }
     }
 

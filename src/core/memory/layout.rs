@@ -268,8 +268,9 @@ pub trait FileView {
     /// Whether the file exists, planned edits included.
     fn contains(&self, file: &str) -> bool;
 
-    /// When a file on disk was last changed, in milliseconds since 1970.
-    fn modified(&self, file: &str) -> Option<i64>;
+    /// Whether a change by which tome generated this file is the one meant. Its texts before and
+    /// after such changes are tried, newest first, as far as they are known.
+    fn was_generated(&self, file: &str, is_it: &mut dyn FnMut(&str, &str) -> bool) -> bool;
 
     /// The name on disk of a file that the plan renames.
     fn renamed_from(&self, file: &str) -> Option<&str>;
