@@ -389,7 +389,10 @@ impl Planner<'_> {
                 return Ok(format!("Memory renamed: {from} → {to}"));
             }
             if self.store.locate(to)? == at.file {
-                return Err(Error::refused(to, "the entry is there already"));
+                return Err(Error::refused(
+                    to,
+                    "the entry is in this file; give a title to rename it",
+                ));
             }
             self.receive_entry(planned, self.store.layout(), &at, to)?;
             self.remove_entries(planned, vec![at])?;
