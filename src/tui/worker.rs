@@ -193,6 +193,7 @@ impl Workers {
             library: Arc::new(Library::default()),
             watch,
             unwatched: Vec::new(),
+            left_alone: Vec::new(),
             events: events.clone(),
             writer: writers.sender(),
             unsaved: unsaved.sender(),

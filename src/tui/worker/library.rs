@@ -17,7 +17,7 @@ use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
 use crate::core::insight::context::PieceKind;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::rehome::homes_of_project;
-use crate::core::insight::review::{here_before, incoming_folder, queue};
+use crate::core::insight::review::{here_before, incoming_folder, left_alone, queue};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, FoundStore, Problem, discover};
 use crate::core::memory::layout::{Layout, index};
 use crate::core::memory::library::Library;
@@ -39,6 +39,8 @@ pub(super) struct LibraryWorker {
     pub(super) watch: Option<DirectoryWatcher>,
     /// The directories that cannot be watched, which have been reported.
     pub(super) unwatched: Vec<String>,
+    /// What was told of the proposals that cannot be accepted.
+    pub(super) left_alone: Vec<String>,
     pub(super) events: EventSender,
     pub(super) writer: JobSender<writer::Message>,
     pub(super) unsaved: JobSender<UnsavedJob>,
@@ -301,9 +303,10 @@ impl LibraryWorker {
     }
 
     /// Sends what waits for review. A store whose queue cannot be read does not hide the others.
-    fn read_queue(&self) {
+    fn read_queue(&mut self) {
         let mut waiting = Vec::new();
         let mut before = 0;
+        let mut left = Vec::new();
         for snapshot in &self.library.stores {
             // A state that cannot be read is told with the queue.
             before += here_before(&self.history, snapshot.store.id()).unwrap_or(0);
@@ -311,6 +314,13 @@ impl LibraryWorker {
                 Ok(items) if items.is_empty() => {}
                 Ok(items) => waiting.push((snapshot.store.id().clone(), items)),
                 Err(error) => self.events.fail(&error),
+            }
+            left.extend(left_alone(&snapshot.store));
+        }
+        for line in left {
+            if !self.left_alone.contains(&line) {
+                self.events.send(Event::Failed(line.clone()));
+                self.left_alone.push(line);
             }
         }
         // The sessions that the logs name are sent later.
