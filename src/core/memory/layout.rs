@@ -520,10 +520,21 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     (Some(at), text[at + step..].contains(needle))
 }
 
-/// A line for each file of a store: path, summary and size.
+/// A line for each file of a store: path, summary and size; and for each of its entries.
 fn format_files(store: &Store) -> Result<String> {
-    let row = |m: &Memory| format!("{}  {}  ({})", m.path, m.summary, format_size(m.size));
-    let rows: Vec<String> = store.list()?.iter().map(row).collect();
+    let mut rows = Vec::new();
+    for m in store.list()? {
+        rows.push(format!(
+            "{}  {}  ({})",
+            m.path,
+            m.summary,
+            format_size(m.size)
+        ));
+        let entries = store.shown_entries(&m).iter();
+        rows.extend(
+            entries.map(|entry| format!("{}#{}", "  ".repeat(entry.depth + 1), entry.slug)),
+        );
+    }
     Ok(rows.join("\n"))
 }
 
