@@ -213,9 +213,10 @@ impl<'a> PlannedFiles<'a> {
 
     /// The planned edits as a change.
     pub fn into_change(self, verb: ChangeVerb, message: String) -> Change {
+        let step = self.store.rules().last_step(self.store.root());
         Change {
             verb,
-            message,
+            message: format!("{message}{step}"),
             edits: self.into_edits(),
             of: None,
             rejected: Vec::new(),

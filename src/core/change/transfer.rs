@@ -157,7 +157,9 @@ impl Departure<'_> {
             self.moved.push(MovedFile { old, new, is_new });
             return Ok(());
         }
-        let bytes = if is_same_layout {
+        let rules = target.rules();
+        let text = String::from_utf8_lossy(&bytes);
+        let bytes = if is_same_layout && rules.check(target.root(), &new, None, &text).is_ok() {
             bytes
         } else {
             let text = self.store.decoded(&old, bytes)?;

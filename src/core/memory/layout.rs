@@ -240,14 +240,14 @@ pub enum IndexUpdate {
     Rewrite,
 }
 
-/// How much an agent reads or keeps of a file.
+/// How much an agent reads or keeps of a file, or for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileLimit {
     /// The file.
     pub file: &'static str,
     /// The most.
     pub most: usize,
-    /// What is counted: lines, bytes or characters.
+    /// What is counted: lines, bytes, characters or days.
     pub unit: &'static str,
 }
 
@@ -384,6 +384,11 @@ pub trait Rules: Sync {
     /// Returns an error if the agent would not take `text` as the new content of a file.
     fn check(&self, _root: &Root, _file: &str, _old: Option<&str>, _text: &str) -> Result<()> {
         Ok(())
+    }
+
+    /// What is to be done after a change so that the agent sees it, as the end of a sentence.
+    fn last_step(&self, _root: &Root) -> &'static str {
+        ""
     }
 
     /// A file to write with a change so that the agent keeps it: its path and its text.
