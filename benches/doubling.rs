@@ -238,6 +238,7 @@ impl Fixture {
                 today: jiff::civil::date(2026, 1, 1),
             },
             expected: None,
+            history: None,
         };
         // Whether the change is allowed does not matter here.
         drop(plan(&store, request, &context));

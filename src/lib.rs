@@ -145,7 +145,7 @@
 //!         ..Fields::default()
 //!     },
 //! };
-//! let context = ChangeContext { moment: moment.clone(), expected: None };
+//! let context = ChangeContext { moment: moment.clone(), expected: None, history: Some(history.clone()) };
 //! let roots = [store.root().path()];
 //! plan_and_commit(&history, &roots, &author, &moment, || plan(store, &request, &context))?;
 //! assert!(store.read("style.md")?.lossy().ends_with("Prefer plain words.\n"));

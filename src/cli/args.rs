@@ -110,7 +110,7 @@ pub enum Verb {
     Append(AppendArgs),
     /// Delete memories; `tome undo` restores them
     Delete(DeleteArgs),
-    /// Rename a memory and update links and index, or move it to STORE:PATH
+    /// Rename a memory or an entry and update links and index, or move it to STORE:PATH
     Rename(RenameArgs),
     /// Make one memory of several: everything that they say, each thing once; links and index follow
     Merge(MergeArgs),
@@ -324,9 +324,10 @@ pub struct DeleteArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct RenameArgs {
-    /// The file: [STORE:]PATH
+    /// The file, or an entry of one: [STORE:]PATH[#ENTRY]
     pub old: String,
-    /// Its new name, or STORE:PATH to move it there
+    /// Its new name, or STORE:PATH to move it there; for an entry its new title, or the .md file to
+    /// move it to
     pub new: String,
     /// Flags of every change.
     #[command(flatten)]

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
-use crate::core::memory::layout::{Layout, format_size};
+use crate::core::memory::Memory;
+use crate::core::memory::layout::format_size;
 use crate::core::memory::store::Store;
-use crate::core::memory::{FileKind, Memory};
 use crate::core::text::display::visible_line;
 
 pub(super) fn run(world: &World) -> Reported<'static> {
@@ -83,15 +83,8 @@ fn row(memory: &Memory) -> Vec<Cell> {
     ]
 }
 
-/// The entries of a file that is memory as a whole only by them, as an index and a file of several.
 fn entry_rows(store: &Store, memory: &Memory) -> Vec<Vec<Cell>> {
-    let has_several = store.layout() == Layout::Entries || memory.entries.len() > 1;
-    let is_shown = match memory.kind {
-        FileKind::Index | FileKind::Instructions => true,
-        kind => kind == FileKind::Memory && has_several,
-    };
-    let entries = memory.entries.iter().filter(|_| is_shown);
-    let rows = entries.map(|entry| {
+    let rows = store.shown_entries(memory).iter().map(|entry| {
         let indent = "  ".repeat(entry.depth + 1);
         vec![Cell::plain(format!("{indent}#{}", entry.slug))]
     });

@@ -119,13 +119,15 @@ impl World {
         let homes = [
             (Agent::Qwen, &environment.qwen),
             (Agent::Hermes, &environment.hermes),
-            (Agent::Openclaw, &environment.openclaw),
             (Agent::CopilotChat, &environment.editors),
         ];
         let mut others = homes.iter();
         let other = others.find(|(_, homes)| homes.iter().any(|home| is_below(home)));
         if let Some((agent, _)) = other {
             return StorePurpose::Aside(*agent);
+        }
+        if environment.is_of_openclaw(root) {
+            return StorePurpose::Aside(Agent::Openclaw);
         }
         match store.layout() {
             Layout::Session => StorePurpose::Session,

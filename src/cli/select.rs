@@ -268,17 +268,20 @@ impl World {
             let path = first.map(|_| citation.path.as_str());
             return match self.store_named(name, path) {
                 Ok(store) => Ok((vec![store], citation)),
-                Err(failure) => {
+                Err(Failure::Usage(text)) => {
                     let plain = Citation::of_path(reference);
                     let mut stores = self.chosen_stores(first)?;
                     stores.retain(|store| store.holds(&plain.path));
                     // A path may have a colon.
                     if stores.is_empty() {
-                        Err(failure)
+                        Err(Failure::Usage(format!(
+                            "{text}; put the store before a name with a colon"
+                        )))
                     } else {
                         Ok((stores, plain))
                     }
                 }
+                Err(failure) => Err(failure),
             };
         }
         let stores = self.chosen_stores(first)?;

@@ -28,6 +28,7 @@ impl World {
         ChangeContext {
             moment: self.moment.clone(),
             expected,
+            history: Some(self.history.clone()),
         }
     }
 
@@ -256,6 +257,24 @@ pub(super) fn delete(args: &DeleteArgs, world: &World) -> Reported<'static> {
 pub(super) fn rename(args: &RenameArgs, world: &World) -> Reported<'static> {
     let (store, from) = world.memory_named(&args.old)?;
     let Ok(to) = args.new.parse::<Citation>();
+    if let Some((file, _)) = from.rsplit_once('#') {
+        let is_here = to.store.as_deref().is_none_or(|to| to == store.name());
+        let place = to.as_file().path;
+        let here = place.strip_prefix(file).filter(|_| is_here);
+        let title = match here.and_then(|title| title.strip_prefix('#')) {
+            None if matches!(to.part, CitedPart::Entry(_)) && to.path.ends_with(".md") => {
+                return Err(Failure::Usage(format!(
+                    "{to}: an entry keeps its title where it moves; give the file alone"
+                )));
+            }
+            None => Some(args.new.as_str()).filter(|new| !new.ends_with(".md")),
+            title => title,
+        };
+        if let Some(to) = title.map(str::to_owned) {
+            let request = ChangeRequest::Rename { from, to };
+            return world.change_store(&store, &request, &args.change, Value::Null);
+        }
+    }
     let target = match &to.store {
         Some(_) => Some(world.store_for_new(&args.new)?.0),
         None => None,
@@ -277,7 +296,8 @@ pub(super) fn rename(args: &RenameArgs, world: &World) -> Reported<'static> {
             plan_moves(&transfers, &target, BrokenLinks::Follow, &context)
         });
     }
-    let request = ChangeRequest::Rename { from, to: to.path };
+    let to = to.as_file().path;
+    let request = ChangeRequest::Rename { from, to };
     world.change_store(&store, &request, &args.change, Value::Null)
 }
 

@@ -335,6 +335,7 @@ impl<'a> Call<'a> {
             let context = ChangeContext {
                 moment: moment.clone(),
                 expected: self.expected()?,
+                history: Some(self.setup.history.clone()),
             };
             let planned = plan(store, request, &context);
             let worded = |error| Failure::Core(error, Some(store.layout()));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::{Failure, ToolAnswer, ToolResult};
-use super::call::Call;
+use super::call::{Call, names};
 use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, REVISION, Tool, ToolEffect};
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{observe, observe_store};
@@ -70,6 +70,16 @@ fn view(call: &Call<'_>) -> ToolResult {
         }
     };
     let store = call.store()?;
+    let listed = call.listed();
+    if call.named_store()?.is_none()
+        && let [_, ..] = listed.as_slice()
+        && listed.iter().all(|listed| listed.id() != store.id())
+    {
+        return Ok(ToolAnswer::text(format!(
+            "There is no memory index here yet. memory_list lists the memories of {}.",
+            names(&listed)
+        )));
+    }
     let text = store.rules().view(store, view);
     let text = text.map_err(|error| Failure::Core(error, Some(store.layout())))?;
     // What cannot be recorded must not keep the client from its memory.
@@ -94,8 +104,9 @@ fn list(call: &Call<'_>) -> ToolResult {
         let memories = memories.map_err(|error| Failure::Core(error, Some(store.layout())))?;
         // What cannot be recorded must not keep the client from its memories.
         drop(observe(&call.setup.history, store, &memories, &moment));
+        let index = store.index_memory();
         let row = |memory: &Memory| row(store, memory, stores.len());
-        rows.extend(memories.iter().map(row));
+        rows.extend(index.iter().chain(&memories).map(row));
     }
     let offset = call.offset()?;
     let total = rows.len();
@@ -125,7 +136,14 @@ fn row(store: &Store, memory: &Memory, stores: usize) -> Value {
         1 => memory.path.clone(),
         _ => format!("{}:{}", store.name(), memory.path),
     };
-    json!({ "path": path, "summary": memory.summary, "size": memory.size })
+    let mut row = json!({ "path": path, "summary": memory.summary, "size": memory.size });
+    // The rows of facts are of a known form, and their summaries name the entries.
+    let entries = store.shown_entries(memory).iter();
+    let entries: Vec<String> = entries.map(|entry| format!("#{}", entry.slug)).collect();
+    if !entries.is_empty() && store.layout() != Layout::Facts {
+        row["entries"] = json!(entries);
+    }
+    row
 }
 
 fn read(call: &Call<'_>) -> ToolResult {

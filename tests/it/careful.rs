@@ -33,6 +33,27 @@ fn last_change(home: &Home) -> String {
 }
 
 #[test]
+fn an_entry_gets_any_title() {
+    let home = Home::new();
+    let month = "project/data/memory/episodes/2026-02.md";
+    home.file(month, "# E\n\n## One\nt\n");
+    for (from, to, title) in [
+        ("one", "episodes/2026-02.md#C#: one", "C#: one"),
+        ("c-one", "New: title", "New: title"),
+    ] {
+        home.ok(&["rename", &format!("episodes/2026-02.md#{from}"), to]);
+        ends(home.read(month), &format!("## {title}\nt\n"));
+    }
+    for (to, said) in [
+        ("episodes/2026-02.md", "give a title"),
+        ("facts/x.md#y", "give the file alone"),
+    ] {
+        let refused = home.run(&["rename", "episodes/2026-02.md#new-title", to]);
+        has(&refused.err, [said]);
+    }
+}
+
+#[test]
 fn a_change_applies_to_a_file_or_an_entry() {
     let home = Home::new();
     home.file(

@@ -96,15 +96,26 @@ fn a_mistyped_store_moves_and_writes_nothing() {
     let home = Home::new();
     index_store(&home);
     let before = tree(&home.project());
-    let said = "tome: no store 'memroy'; there are .memory\n";
-    for args in [
-        &["write", "memroy:x.md", "--content", "x", "--type", "user"][..],
-        &["append", "memroy:x.md", "--content", "x"],
-        &["rename", "a.md", "memroy:x.md"],
-        &["--store", "memroy", "write", "x.md", "--content", "x"],
+    let said = "tome: no store 'memroy'; there are .memory";
+    let hint = "; put the store before a name with a colon";
+    for (args, hint) in [
+        (
+            &["write", "memroy:x.md", "--content", "x", "--type", "user"][..],
+            hint,
+        ),
+        (&["append", "memroy:x.md", "--content", "x"], hint),
+        (&["rename", "a.md", "memroy:x.md"], hint),
+        (
+            &["--store", "memroy", "write", "x.md", "--content", "x"],
+            "",
+        ),
     ] {
         let run = home.run(args);
-        assert_eq!((run.code, run.err.as_str()), (2, said), "{args:?}");
+        assert_eq!(
+            (run.code, run.err),
+            (2, format!("{said}{hint}\n")),
+            "{args:?}"
+        );
     }
     assert_eq!(tree(&home.project()), before);
     // With a slash it is a directory, which may be new.

@@ -92,6 +92,7 @@ fn change_context() -> ChangeContext {
     ChangeContext {
         moment: moment(),
         expected: None,
+        history: None,
     }
 }
 

@@ -184,11 +184,58 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
         bench.read("MEMORY.md"),
         ["- [The a.md](z.md) - in my words\n"],
     );
-    // The file has changed since, so the text in the index is outdated.
+    // The title was tome's, the words after it are a person's.
     bench.file("z.md", &memory("Z", "something else", "user"));
     bench.touch("z.md", 10);
     bench.write("d.md", "project", "d");
-    has(bench.read("MEMORY.md"), ["- [Z](z.md) - something else\n"]);
+    has(bench.read("MEMORY.md"), ["- [Z](z.md) - in my words\n"]);
+}
+
+#[test]
+fn a_line_that_tome_worded_follows_the_header_whenever_the_files_were_written() {
+    for seconds in [0, 60] {
+        let bench = TestStore::new(Layout::Index);
+        bench.write("a.md", "user", "first words");
+        bench.file("a.md", &memory("The a.md", "second words", "user"));
+        bench.touch("MEMORY.md", seconds);
+        bench.write("b.md", "user", "b");
+        has(
+            bench.read("MEMORY.md"),
+            ["- [The a.md](a.md) - second words\n"],
+        );
+        // What a change has only kept was not worded by it.
+        let mine = bench
+            .read("MEMORY.md")
+            .replace("second words", "in my words");
+        bench.file("MEMORY.md", &mine);
+        bench.make(&delete(&["b.md"]));
+        bench.undo(2);
+        bench.file("a.md", &memory("The a.md", "third words", "user"));
+        bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+        has(
+            bench.read("MEMORY.md"),
+            ["- [The a.md](a.md) - in my words\n"],
+        );
+    }
+}
+
+#[test]
+fn a_hand_written_index_is_added_to_and_a_generated_one_is_not() {
+    let bench = TestStore::new(Layout::Index);
+    let add = append("MEMORY.md", "\n## Facts\nPort 7.\n");
+    bench.try_make(&add).expect_err("none yet");
+    bench.write("a.md", "user", "a");
+    let refused = bench.try_make(&add).expect_err("generated");
+    has(refused.to_string(), ["tome generates this file"]);
+    bench.file("MEMORY.md", "# Mine\n\n- [A](a.md) — a\n");
+    bench.make(&add);
+    let whole = "# Mine\n\n- [A](a.md) — a\n\n## Facts\nPort 7.\n";
+    assert_eq!(bench.read("MEMORY.md"), whole);
+    let refused = bench.try_make(&write("MEMORY.md", "x", Fields::default()));
+    has(
+        refused.expect_err("refused").to_string(),
+        ["written by hand"],
+    );
 }
 
 #[test]

@@ -750,3 +750,33 @@ fn a_new_memory_keeps_its_name_and_description_where_an_agent_has_files_of_its_o
     home.ok(&["undo"]);
     assert_eq!(home.read("project/.memory/k.md"), memory);
 }
+
+#[test]
+fn what_moves_to_letta_gets_the_header_that_it_takes() {
+    let home = Home::new();
+    let root = ".letta/agents/agent-1/memory";
+    home.file(
+        &format!("{root}/system/human.md"),
+        "---\ndescription: who\n---\n\nKim\n",
+    );
+    home.file(".openclaw/workspace/memory/tea.md", "Green tea at four.\n");
+    let said = home.ok(&[
+        "rename",
+        "openclaw:memory/tea.md",
+        "letta@agent-1:system/tea.md",
+    ]);
+    has(&said, ["; Letta sees it once it is committed"]);
+    assert_eq!(
+        home.read(&format!("{root}/system/tea.md")),
+        "---\ndescription: Green tea at four.\n---\n\nGreen tea at four.\n"
+    );
+    let refused = [
+        "patch",
+        "system/tea.md",
+        "--old",
+        "description: Green tea at four.\n",
+        "--new",
+        "",
+    ];
+    has(&home.run(&refused).err, ["only with a description"]);
+}

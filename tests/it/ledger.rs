@@ -310,3 +310,23 @@ fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself
     let index = String::from_utf8_lossy(&after["MEMORY.md"]).into_owned();
     has(&index, ["pnpm"]);
 }
+
+#[test]
+fn what_an_agent_makes_its_memories_of_has_a_life_too() {
+    let home = Home::new();
+    let rollout = home.file(
+        ".codex/memories/rollout_summaries/a.md",
+        "# A\n\nTicket first.\n",
+    );
+    home.file(".codex/memories/MEMORY.md", "# Task Group: shop\n");
+    session(
+        &home,
+        1,
+        "2026-02-10",
+        &[">go on", &format!("!{}", rollout.display())],
+    );
+    let told = home.ok(&["ledger", "rollout_summaries/a.md", "--json"]);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let reads = told["memories"][0]["read"].as_array();
+    assert_eq!(reads.map(Vec::len), Some(1), "{told}");
+}

@@ -1042,6 +1042,24 @@ fn everything_that_is_missing_is_named_at_once_and_a_header_in_the_content_count
 }
 
 #[test]
+fn entries_of_one_file_are_named() {
+    let home = Home::new();
+    let registry = "# Task Group: shop\n\n## Task 1: pay\n- cents\n";
+    home.file(".codex/memories/MEMORY.md", registry);
+    home.file(".hermes/memories/USER.md", "Kim\n\u{a7}\nTea\n");
+    let mut client = Client::start(&home, &[]);
+    let list = client.ok("memory_list", json!({}));
+    has(&list, ["\"#task-1-pay\"", "\"#kim\",\"#tea\""]);
+    let view = client.ok("memory_view", json!({ "target": "files" }));
+    has(&view, ["no memory index here yet", "codex", "hermes"]);
+    let view = json!({ "target": "files", "store": "codex" });
+    has(
+        client.ok("memory_view", view),
+        ["MEMORY.md", "\n    #task-1-pay"],
+    );
+}
+
+#[test]
 fn a_call_finds_its_store() {
     let home = index_home();
     home.file(

@@ -37,7 +37,10 @@ impl TestStore {
 
     /// Makes a change; `false` if it changes nothing.
     pub(crate) fn try_make(&self, request: &ChangeRequest) -> Result<bool, Error> {
-        let context = change_context();
+        let context = ChangeContext {
+            history: Some(self.history()),
+            ..change_context()
+        };
         let change = plan(&self.store(), request, &context)?;
         if change.is_empty() {
             return Ok(false);
@@ -110,5 +113,6 @@ pub(crate) fn change_context() -> ChangeContext {
             today: jiff::civil::date(2026, 11, 15),
         },
         expected: None,
+        history: None,
     }
 }

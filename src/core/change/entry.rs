@@ -270,6 +270,7 @@ mod tests {
                 today: jiff::civil::date(2026, 9, 21),
             },
             expected: None,
+            history: None,
         }
     }
 

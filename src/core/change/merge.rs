@@ -176,7 +176,7 @@ pub fn plan_merge(
     let (store, path) = into;
     let planner = Planner { store, context };
     let file = planner.target(Operation::Patch, path)?;
-    let mut here = PlannedFiles::new(store, &context.moment);
+    let mut here = PlannedFiles::of(store, context);
     let old = planner.read_expected(&here, &file)?;
     let old = old.ok_or_else(|| Error::not_found(path))?;
     let normal = store.rules().normalize(Some(&old), text.to_owned());
@@ -198,7 +198,7 @@ pub fn plan_merge(
             .position(|known| known.store.id() == from.id());
         let at = at.unwrap_or_else(|| {
             stores.push(MergedStore {
-                planned: PlannedFiles::new(from, &context.moment),
+                planned: PlannedFiles::of(from, context),
                 store: from,
                 gone: Vec::new(),
             });

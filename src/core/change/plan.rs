@@ -1,6 +1,7 @@
 //! From a request to a change: plans the content of each file.
 
 use super::entry::with_stand_ins;
+use super::history::History;
 use super::{Change, ChangeVerb, PlannedFiles};
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
@@ -93,17 +94,19 @@ pub enum ChangeRequest {
 }
 
 /// When a change is requested, and which revision it expects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ChangeContext {
     /// The time of the request.
     pub moment: Moment,
     /// The revision that the file must still have, if the caller read it.
     pub expected: Option<Revision>,
+    /// The earlier changes, by which tome knows the words that it gave an index; others stay.
+    pub history: Option<History>,
 }
 
 /// Plans what `request` does to `store`; writes nothing.
 pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> Result<Change> {
-    let mut planned = PlannedFiles::new(store, &context.moment);
+    let mut planned = PlannedFiles::of(store, context);
     let planner = Planner { store, context };
     let (verb, message) = planner.apply(&mut planned, request)?;
     if verb == ChangeVerb::Index {
@@ -386,7 +389,10 @@ impl Planner<'_> {
                 return Ok(format!("Memory renamed: {from} → {to}"));
             }
             if self.store.locate(to)? == at.file {
-                return Err(Error::refused(to, "the entry is there already"));
+                return Err(Error::refused(
+                    to,
+                    "the entry is in this file; give a title to rename it",
+                ));
             }
             self.receive_entry(planned, self.store.layout(), &at, to)?;
             self.remove_entries(planned, vec![at])?;

@@ -3,7 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Change, ChangeVerb, Edit};
+use super::history::{FileChange, History, Record};
+use super::{Change, ChangeContext, ChangeVerb, Edit};
+use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::memory::layout::{FileView, TouchedFile};
 use crate::core::memory::store::Store;
@@ -16,6 +18,7 @@ use crate::core::{Error, Result};
 pub struct PlannedFiles<'a> {
     store: &'a Store,
     moment: &'a Moment,
+    history: Option<&'a History>,
     slots: BTreeMap<String, PlannedFile>,
     renamed: Vec<(String, String)>,
     before: OnceCell<Vec<Memory>>,
@@ -39,10 +42,19 @@ impl<'a> PlannedFiles<'a> {
         Self {
             store,
             moment,
+            history: None,
             slots: BTreeMap::new(),
             renamed: Vec::new(),
             before: OnceCell::new(),
             seen: RefCell::new(HashMap::new()),
+        }
+    }
+
+    /// Nothing planned yet over `store`, with the history of the context.
+    pub fn of(store: &'a Store, context: &'a ChangeContext) -> Self {
+        Self {
+            history: context.history.as_ref(),
+            ..Self::new(store, &context.moment)
         }
     }
 
@@ -201,9 +213,10 @@ impl<'a> PlannedFiles<'a> {
 
     /// The planned edits as a change.
     pub fn into_change(self, verb: ChangeVerb, message: String) -> Change {
+        let step = self.store.rules().last_step(self.store.root());
         Change {
             verb,
-            message,
+            message: format!("{message}{step}"),
             edits: self.into_edits(),
             of: None,
             rejected: Vec::new(),
@@ -239,11 +252,33 @@ impl FileView for PlannedFiles<'_> {
         }
     }
 
-    fn modified(&self, file: &str) -> Option<i64> {
-        self.store
-            .root()
-            .find_file(file)
-            .map(|found| found.modified)
+    fn was_generated(&self, file: &str, is_it: &mut dyn FnMut(&str, &str) -> bool) -> bool {
+        let Some(history) = self.history else {
+            return false;
+        };
+        let root = self.store.root().path();
+        let text = |revision: Option<Revision>| match revision {
+            Some(revision) => String::from_utf8(history.version(&revision).ok()?).ok(),
+            None => Some(String::new()),
+        };
+        // These may bring back, or take along, words of others.
+        let is_own = |record: &&Record| {
+            use ChangeVerb::{Accept, Move, Redo, Restore, Undo};
+            !matches!(record.verb, Accept | Move | Redo | Restore | Undo)
+        };
+        let records = history.records().unwrap_or_default();
+        records.iter().rev().filter(is_own).any(|record| {
+            let is_generated = |change: &&FileChange| {
+                (change.derived || record.verb == ChangeVerb::Index)
+                    && change.root == root
+                    && change.path == file
+            };
+            let mut changes = record.files.iter().filter(is_generated);
+            changes.any(|change| match (text(change.before), text(change.after)) {
+                (Some(before), Some(after)) => is_it(&before, &after),
+                _ => false,
+            })
+        })
     }
 
     fn renamed_from(&self, file: &str) -> Option<&str> {

@@ -39,7 +39,7 @@ pub fn plan_moves(
     links: BrokenLinks,
     context: &ChangeContext,
 ) -> Result<Change> {
-    let mut arrivals = PlannedFiles::new(target, &context.moment);
+    let mut arrivals = PlannedFiles::of(target, context);
     let mut sources: Vec<Departure<'_>> = Vec::new();
     for transfer in transfers {
         let same = |departure: &Departure<'_>| departure.store.id() == transfer.source.id();
@@ -48,7 +48,7 @@ pub fn plan_moves(
             None => {
                 sources.push(Departure {
                     store: transfer.source,
-                    planned: PlannedFiles::new(transfer.source, &context.moment),
+                    planned: PlannedFiles::of(transfer.source, context),
                     moved: Vec::new(),
                     entries: Vec::new(),
                 });
@@ -157,7 +157,9 @@ impl Departure<'_> {
             self.moved.push(MovedFile { old, new, is_new });
             return Ok(());
         }
-        let bytes = if is_same_layout {
+        let rules = target.rules();
+        let text = String::from_utf8_lossy(&bytes);
+        let bytes = if is_same_layout && rules.check(target.root(), &new, None, &text).is_ok() {
             bytes
         } else {
             let text = self.store.decoded(&old, bytes)?;
@@ -369,6 +371,7 @@ mod tests {
                 today: jiff::civil::date(2026, 2, 12),
             },
             expected: None,
+            history: None,
         };
         let plan = |links| plan_moves(&transfers, &two, links, &context).expect("plans");
         let change = plan(BrokenLinks::Follow);
@@ -401,6 +404,7 @@ mod tests {
                 today: jiff::civil::date(2026, 2, 12),
             },
             expected: None,
+            history: None,
         };
         let line = "[A, in own words](b.md)";
         for (name, index, expected) in [

@@ -50,7 +50,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::core::Result;
-use crate::core::change::history::DeletedMemory;
+use crate::core::change::history::{DeletedMemory, History};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::citation::{Citation, CitedPart};
@@ -322,6 +322,8 @@ pub struct Collection<'a> {
     pub today: jiff::civil::Date,
     /// The limits.
     pub settings: CurateSettings,
+    /// The earlier changes, if they are known.
+    history: Option<History>,
     /// What the logs of sessions say; `None` where they are not read.
     pub logs: Option<SessionLogs>,
     /// The files of the projects that the rules looked at.
@@ -345,6 +347,7 @@ impl<'a> Collection<'a> {
             deleted,
             today,
             settings,
+            history: None,
             logs: None,
             probes: Probes::default(),
             left_out: Mutex::default(),

@@ -312,7 +312,7 @@ impl<'a> Builder<'a> {
         let memory = &text.memory;
         let is_judged = matches!(
             memory.kind,
-            FileKind::Memory | FileKind::Overview | FileKind::Instructions
+            FileKind::Memory | FileKind::Source | FileKind::Overview | FileKind::Instructions
         );
         let mut stores = self.sources.stores.iter().enumerate();
         let Some((number, store)) = stores.find(|(_, store)| store.name() == text.store) else {
@@ -639,7 +639,13 @@ impl<'a> Lines<'a> {
             places: Vec::new(),
             weights: WordWeights::of(corpus),
         };
-        for (at, unit) in units.iter().enumerate() {
+        // What an agent makes its memories of repeats what was said.
+        let is_source = |unit: &Unit<'_>| unit.text.memory.kind == FileKind::Source;
+        for (at, unit) in units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| !is_source(unit))
+        {
             let numbered = (unit.first_line()..).zip(unit.own_text().lines());
             for (number, line) in numbered.filter(|(_, line)| !line.is_empty()) {
                 lines.index.push(WordSet::of(line));

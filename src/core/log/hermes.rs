@@ -1,7 +1,10 @@
 //! Hermes: sessions in the database `state.db` of its home.
 //!
-//! `~/.hermes/state.db`, with the tables `sessions` and `messages`. Known from the source of
+//! `~/.hermes/state.db` and `~/.hermes/profiles/*/state.db`, with the tables `sessions` and `messages`. Known from the source of
 //! version 0.19. Content of several parts is JSON after a mark.
+
+use std::iter;
+use std::path::PathBuf;
 
 use rusqlite::Row;
 
@@ -9,6 +12,7 @@ use super::content::{self, Speaker};
 use super::database::{self, text, time};
 use super::decode::Decode;
 use super::json::{self, Raw};
+use super::location::entries;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, TitleSource};
 use crate::core::Result;
@@ -18,24 +22,35 @@ pub(super) const FORMAT: Format = Format {
     name: "hermes",
     locate,
     decode: Decode::Into(read),
-    resume: |log, head| {
-        Some(Resume::by(
-            "hermes",
-            super::option("--resume", &log.id),
-            head,
-        ))
-    },
+    resume,
 };
+
+/// The folder of the homes of profiles, in the home.
+const PROFILES: &str = "profiles";
 
 /// The mark before content that is JSON.
 const JSON: &str = "\0json:";
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
     let sessions = "SELECT id, parent_session_id AS parent, title, COALESCE((SELECT MAX(timestamp) FROM messages WHERE session_id = sessions.id), started_at) AS modified FROM sessions";
-    let databases = locations.hermes.iter().map(|root| root.join("state.db"));
-    databases
+    let profiles = |home: &PathBuf| entries(&home.join(PROFILES));
+    let homes = locations.hermes.iter();
+    let homes = homes.flat_map(|home| iter::once(home.clone()).chain(profiles(home)));
+    homes
+        .map(|home| home.join("state.db"))
         .flat_map(|path| database::sessions(Agent::Hermes, &path, sessions))
         .collect()
+}
+
+fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
+    let home = log.path.parent()?;
+    let profile = home
+        .file_name()
+        .filter(|_| home.parent().is_some_and(|above| above.ends_with(PROFILES)));
+    let profile = profile.map(|name| super::option("--profile", &name.to_string_lossy()));
+    let session = super::option("--resume", &log.id);
+    let args = profile.into_iter().flatten().chain(session);
+    Some(Resume::by("hermes", args, head))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -118,5 +133,29 @@ fn take(content: String, speaker: Speaker, sink: &mut Sink<'_>) {
     match json::value(parts.as_bytes()) {
         Ok((parts, _)) => content::take(parts, speaker, sink),
         Err(_) => sink.carry.skipped.broken += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_profiles_are_found_and_continued_there() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for home in [".hermes", ".hermes/profiles/work"] {
+            let home = temp.path().join(home);
+            std::fs::create_dir_all(&home).expect("folders");
+            let database = rusqlite::Connection::open(home.join("state.db")).expect("opens");
+            let tables = "CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, started_at REAL);
+                CREATE TABLE messages (session_id TEXT, timestamp REAL);
+                INSERT INTO sessions VALUES ('h1', NULL, 'T', 1.0);";
+            database.execute_batch(tables).expect("makes");
+        }
+        let logs = locate(&LogLocations::of_home(temp.path()));
+        let resumed = logs.iter().filter_map(|log| resume(log, &Head::default()));
+        let resumed: Vec<String> = resumed.map(|command| command.command_line()).collect();
+        let expected = ["hermes --resume h1", "hermes --profile work --resume h1"];
+        assert_eq!(resumed, expected);
     }
 }

@@ -81,6 +81,16 @@ impl Environment {
         root.ends_with(".qwen/team-memory") || homes.any(|home| root.starts_with(real_path(home)))
     }
 
+    /// Whether OpenClaw keeps memories in this directory, as its settings may say.
+    pub fn is_of_openclaw(&self, root: &Path) -> bool {
+        let is_one = |place: &Path| root.starts_with(real_path(place));
+        let mut homes = self.openclaw.iter();
+        homes.any(|home| {
+            let places = agents::workspaces(home, self);
+            is_one(home) || places.iter().any(|(_, place)| is_one(place))
+        })
+    }
+
     /// The environment of a home in which agents keep their files where they do by default.
     pub fn of_home(home: &Path, cwd: PathBuf, data: PathBuf) -> Self {
         let LogLocations {
@@ -361,11 +371,10 @@ impl Discovery<'_> {
     }
 
     fn in_folder(&self, folder: &Path, found: &mut Vec<Candidate>, refused: &mut Vec<Refusal>) {
-        let openclaw = &self.environment.openclaw;
+        let root = real_path(folder);
         for (place, name) in PROJECT_PLACES {
             // The notes of an OpenClaw workspace are listed with it.
-            let is_of_openclaw = openclaw.iter().any(|home| folder.parent() == Some(home));
-            if place == "memory" && is_of_openclaw {
+            if place == "memory" && self.environment.is_of_openclaw(&root) {
                 continue;
             }
             found.push(Candidate {
@@ -724,6 +733,16 @@ mod tests {
         let listed = claw.list().expect("lists").into_iter();
         let listed: Vec<String> = listed.map(|memory| memory.path).collect();
         assert_eq!(listed, ["MEMORY.md"]);
+        for (folder, expected) in [
+            ("claw", true),
+            (".openclaw/workspace", true),
+            ("other", false),
+        ] {
+            let root = real_path(&environment.home).join(folder);
+            assert_eq!(environment.is_of_openclaw(&root), expected, "{folder}");
+        }
+        let inside = home.names("ops", DiscoveryScope::Project);
+        assert_eq!(inside, ["hermes@work", "openclaw", "openclaw@ops"]);
         let limits = found.stores[0]
             .store
             .rules()

@@ -240,14 +240,14 @@ pub enum IndexUpdate {
     Rewrite,
 }
 
-/// How much an agent reads or keeps of a file.
+/// How much an agent reads or keeps of a file, or for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileLimit {
     /// The file.
     pub file: &'static str,
     /// The most.
     pub most: usize,
-    /// What is counted: lines, bytes or characters.
+    /// What is counted: lines, bytes, characters or days.
     pub unit: &'static str,
 }
 
@@ -268,8 +268,9 @@ pub trait FileView {
     /// Whether the file exists, planned edits included.
     fn contains(&self, file: &str) -> bool;
 
-    /// When a file on disk was last changed, in milliseconds since 1970.
-    fn modified(&self, file: &str) -> Option<i64>;
+    /// Whether a change by which tome generated this file is the one meant. Its texts before and
+    /// after such changes are tried, newest first, as far as they are known.
+    fn was_generated(&self, file: &str, is_it: &mut dyn FnMut(&str, &str) -> bool) -> bool;
 
     /// The name on disk of a file that the plan renames.
     fn renamed_from(&self, file: &str) -> Option<&str>;
@@ -383,6 +384,11 @@ pub trait Rules: Sync {
     /// Returns an error if the agent would not take `text` as the new content of a file.
     fn check(&self, _root: &Root, _file: &str, _old: Option<&str>, _text: &str) -> Result<()> {
         Ok(())
+    }
+
+    /// What is to be done after a change so that the agent sees it, as the end of a sentence.
+    fn last_step(&self, _root: &Root) -> &'static str {
+        ""
     }
 
     /// A file to write with a change so that the agent keeps it: its path and its text.
@@ -519,10 +525,21 @@ fn occurrences(text: &str, needle: &str) -> (Option<usize>, bool) {
     (Some(at), text[at + step..].contains(needle))
 }
 
-/// A line for each file of a store: path, summary and size.
+/// A line for each file of a store: path, summary and size; and for each of its entries.
 fn format_files(store: &Store) -> Result<String> {
-    let row = |m: &Memory| format!("{}  {}  ({})", m.path, m.summary, format_size(m.size));
-    let rows: Vec<String> = store.list()?.iter().map(row).collect();
+    let mut rows = Vec::new();
+    for m in store.list()? {
+        rows.push(format!(
+            "{}  {}  ({})",
+            m.path,
+            m.summary,
+            format_size(m.size)
+        ));
+        let entries = store.shown_entries(&m).iter();
+        rows.extend(
+            entries.map(|entry| format!("{}#{}", "  ".repeat(entry.depth + 1), entry.slug)),
+        );
+    }
     Ok(rows.join("\n"))
 }
 

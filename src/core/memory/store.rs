@@ -10,8 +10,9 @@ use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{FoundFile, Root, check};
 use crate::core::memory::layout::listing::{bullets, says_more};
 use crate::core::memory::layout::{INDEX, Layout, Rules};
-use crate::core::memory::{Memory, stem};
+use crate::core::memory::{FileKind, Memory, stem};
 use crate::core::text::display::visible_line;
+use crate::core::text::header::Entry;
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
@@ -158,6 +159,17 @@ impl Store {
             ..self.rules().read(INDEX, &text)
         };
         says_more(&text).then_some(memory)
+    }
+
+    /// The entries of a memory that are listed below it: of a file that is memory as a whole only by
+    /// them, as an index and a file of several.
+    pub fn shown_entries<'m>(&self, memory: &'m Memory) -> &'m [Entry] {
+        let has_several = self.layout == Layout::Entries || memory.entries.len() > 1;
+        match memory.kind {
+            FileKind::Index | FileKind::Instructions => &memory.entries,
+            FileKind::Memory if has_several => &memory.entries,
+            _ => &[],
+        }
     }
 
     /// As [`Store::list`], but takes a memory from `known` if the size and the time of its file are

@@ -262,6 +262,7 @@ impl TestApp {
         let context = ChangeContext {
             moment: moment(),
             expected: None,
+            history: None,
         };
         let snapshot = self.library.store_by_id(&store).expect("a store");
         let result = plan(&snapshot.store, &change_request, &context);

@@ -147,6 +147,7 @@ impl<'a> Planner<'a> {
         ChangeContext {
             moment: self.moment.clone(),
             expected: None,
+            history: Some(self.history.clone()),
         }
     }
 

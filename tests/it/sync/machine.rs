@@ -417,6 +417,7 @@ impl Machine {
         let context = ChangeContext {
             moment: moment.clone(),
             expected: None,
+            history: None,
         };
         let author = Author {
             who: "you".into(),

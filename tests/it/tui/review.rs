@@ -65,3 +65,20 @@ fn what_was_written_since_the_last_time_is_counted_when_the_program_opens() {
     assert_eq!(home.run(&["review", "--count"]).out, "0\n");
     assert!(path.exists());
 }
+
+#[test]
+fn a_proposal_that_cannot_be_accepted_is_told() {
+    let home = shop();
+    home.file(".gemini/tmp/shop/memory/MEMORY.md", "# Project Memory\n");
+    let known = serde_json::json!({ "projects": { home.project().display().to_string(): "shop" } });
+    home.file(".gemini/projects.json", known.to_string());
+    let at = home.file("project/.gemini/skills/own/SKILL.md", "- one\n");
+    let at = at.display();
+    let patch = format!("--- {at}\n+++ {at}\n@@ -1,1 +1,1 @@\n-- one\n+- two\n");
+    home.file(".gemini/tmp/shop/memory/skills/own.patch", patch);
+    let tty = Tty::seeing(&home, "memories");
+    tty.press(REVIEW, "is left alone");
+    tty.send(ESCAPE);
+    tty.gone("Nothing waits");
+    tty.quit();
+}

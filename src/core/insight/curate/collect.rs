@@ -102,6 +102,7 @@ pub fn collect<'a>(
         curated.push(read);
     }
     let deleted = came_back::still_deleted(sources.history)?;
-    let collection = Collection::new(curated, deleted, sources.today, sources.settings.clone());
+    let mut collection = Collection::new(curated, deleted, sources.today, sources.settings.clone());
+    collection.history = Some(sources.history.clone());
     Ok((collection.with_pieces(pieces), errors))
 }

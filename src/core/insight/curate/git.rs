@@ -390,10 +390,10 @@ pub fn project_of(
             .into_iter()
             .chain(&environment.qwen)
             .chain(&environment.hermes)
-            .chain(&environment.openclaw)
             .chain(&environment.letta)
             .chain(environment.claude_stores.iter().map(|store| &store.root))
             .any(|home| is_below(home))
+        || environment.is_of_openclaw(root)
         || of_editors.any(|storage| is_below(&storage));
     (!is_general).then(|| here.to_owned())
 }

@@ -32,6 +32,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 today: collection.today,
             },
             expected: None,
+            history: collection.history.clone(),
         };
         let request = ChangeRequest::Index(IndexUpdate::Repair);
         let Ok(change) = plan(store.store, &request, &context) else {

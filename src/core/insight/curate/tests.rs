@@ -150,6 +150,7 @@ impl Fixture {
         let context = ChangeContext {
             moment: moment(),
             expected: None,
+            history: None,
         };
         let store = &self.stores()[0];
         self.change(&moment(), || {

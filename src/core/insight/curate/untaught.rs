@@ -98,6 +98,7 @@ pub fn put_drafts(
         let context = ChangeContext {
             moment: moment.clone(),
             expected: None,
+            history: None,
         };
         // A name that is taken says it already.
         let Ok(change) = plan(store, &request, &context) else {

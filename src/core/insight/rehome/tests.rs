@@ -111,6 +111,7 @@ fn context() -> ChangeContext {
             today: jiff::civil::date(2026, 2, 12),
         },
         expected: None,
+        history: None,
     }
 }
 

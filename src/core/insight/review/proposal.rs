@@ -198,7 +198,9 @@ fn skill_drafts(
             layout: Layout::Instructions,
             path: path.to_owned(),
         };
-        let part = Part::new(store, (&file.path, file.modified), target, patch);
+        let mut part = Part::new(store, (&file.path, file.modified), target, patch);
+        // The scripts of a skill are run.
+        part.mode = root.attributes(&file.path).mode;
         Some(Ok(Proposal {
             folder: None,
             file: file.path,

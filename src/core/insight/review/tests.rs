@@ -93,6 +93,7 @@ impl Fixture {
         let context = ChangeContext {
             moment: moment.clone(),
             expected: None,
+            history: None,
         };
         let make = || plan(&self.store, request, &context);
         plan_and_commit::<crate::core::Error>(

@@ -147,7 +147,7 @@ impl Discovery<'_> {
 }
 
 /// The workspaces that OpenClaw's settings name, for all of its agents and for one.
-fn workspaces(home: &Path, environment: &Environment) -> Vec<(String, PathBuf)> {
+pub(super) fn workspaces(home: &Path, environment: &Environment) -> Vec<(String, PathBuf)> {
     let text = read_text(&home.join("openclaw.json"), LARGEST_SETTINGS);
     let text = text.ok().flatten().unwrap_or_default();
     let settings: Option<Value> = parse_to_serde_value(&text, &ParseOptions::default()).ok();

@@ -134,6 +134,13 @@ fn is_block(root: &Root, file: &str) -> bool {
     is_of_letta(root) && (file.starts_with("system/") || file.starts_with("reference/"))
 }
 
+/// Whether the header of a text has a description.
+fn is_described(text: &str) -> bool {
+    let head = Frontmatter::parse(text);
+    let description = head.as_ref().and_then(|head| head.get("description"));
+    description.is_some_and(|description| !description.is_empty())
+}
+
 /// The content of a new file, with the description in a header and the name as its title. Letta takes
 /// no other field in a header, and other agents read either as text.
 fn with_fields(input: &WriteInput<'_>) -> String {
@@ -304,7 +311,7 @@ impl Rules for Entries {
         memory
     }
 
-    fn compose(&self, planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
+    fn compose(&self, _planned: &dyn FileView, input: &WriteInput<'_>) -> Result<String> {
         let has_header = Frontmatter::parse(input.content).is_some();
         if let Some(old) = input.old {
             let head = Frontmatter::parse(old).filter(|_| !has_header);
@@ -320,14 +327,6 @@ impl Rules for Entries {
         } else {
             with_fields(input)
         };
-        let head = Frontmatter::parse(&text);
-        let description = head.as_ref().and_then(|head| head.get("description"));
-        if is_block(planned.root(), input.file) && description.is_none_or(str::is_empty) {
-            return Err(Error::refused(
-                input.file,
-                "Letta takes a block only with a description in its header; give one",
-            ));
-        }
         Ok(text)
     }
 
@@ -361,6 +360,12 @@ impl Rules for Entries {
         if is_codex(root) {
             return vec![of(OF_CODEX[0], CODEX_SUMMARY, "bytes")];
         }
+        if is_of_copilot_user(root.path()) {
+            return vec![of("all files", 200, "lines")];
+        }
+        if copilot_workspace(root.path()).is_some() {
+            return vec![of("a session's files", 14, "days")];
+        }
         let files = ["MEMORY.md", "USER.md"].into_iter();
         let of_hermes = files.filter_map(|file| Some(of(file, limit(root, file)?, "characters")));
         of_hermes.collect()
@@ -372,6 +377,12 @@ impl Rules for Entries {
 
     fn check(&self, root: &Root, file: &str, old: Option<&str>, text: &str) -> Result<()> {
         check_protected(file, old.unwrap_or_default())?;
+        if is_block(root, file) && !is_described(text) && old.is_none_or(is_described) {
+            return Err(Error::refused(
+                file,
+                "Letta takes a block only with a description in its header; give one",
+            ));
+        }
         let length = |text: &str| text.chars().count();
         let is_over = |most: &usize| length(text) > *most && length(text) > old.map_or(0, length);
         match limit(root, file).filter(is_over) {
@@ -383,6 +394,14 @@ impl Rules for Entries {
                 ),
             )),
             None => Ok(()),
+        }
+    }
+
+    fn last_step(&self, root: &Root) -> &'static str {
+        if is_of_letta(root) {
+            "; Letta sees it once it is committed in the git of its memory"
+        } else {
+            ""
         }
     }
 
@@ -534,6 +553,20 @@ mod tests {
         }
         let root = Root::open(temp.path()).expect("opens");
         assert_eq!(put_before(&root), "");
+    }
+
+    #[test]
+    fn the_limits_of_copilot_are_known() {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        for (folder, most, unit) in [
+            ("globalStorage/github.copilot-chat", 200, "lines"),
+            ("workspaceStorage/a1/GitHub.copilot-chat", 14, "days"),
+        ] {
+            let folder = temp.path().join(folder).join("memory-tool/memories");
+            std::fs::create_dir_all(&folder).expect("creates");
+            let limits = Entries.limits(&Root::open(&folder).expect("opens"));
+            assert_eq!((limits[0].most, limits[0].unit), (most, unit));
+        }
     }
 
     #[test]

@@ -56,6 +56,9 @@ pub const BUDGET_BYTES: usize = 25_000;
 /// Where the memories are: a folder, and how many folders deep.
 const SEARCHED: (&str, usize) = ("", 4);
 
+const HAND_WRITTEN: &str =
+    "it is written by hand and not replaced as a whole; append to it or patch a part";
+
 const NOT_RENAMABLE: &str = "agents look for the index by this name; it cannot be another";
 
 const NOT_DELETABLE: &str = "the index cannot be deleted; delete the memories it lists";
@@ -67,8 +70,13 @@ pub struct Index;
 impl Rules for Index {
     fn allow(&self, operation: Operation, file: &str, root: &Root) -> Result<()> {
         if file.eq_ignore_ascii_case(INDEX) {
+            // A missing index is generated.
+            let text = root.read(INDEX).ok().flatten().unwrap_or_default();
+            let is_own = !text.is_empty() && !is_generated(&String::from_utf8_lossy(&text));
             return match operation {
                 Operation::Patch => Ok(()),
+                Operation::Append if is_own => Ok(()),
+                Operation::Write if is_own => Err(Error::refused(file, HAND_WRITTEN)),
                 Operation::Delete => Err(Error::refused(file, NOT_DELETABLE)),
                 Operation::Rename => Err(Error::refused(file, NOT_RENAMABLE)),
                 Operation::Write | Operation::Append | Operation::Receive => {

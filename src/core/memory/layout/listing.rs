@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::core::memory::layout::FileView;
 use crate::core::memory::stem;
 use crate::core::text::diff;
 use crate::core::text::header::section::heading;
@@ -67,14 +68,16 @@ pub struct ListItem<'a> {
 
 const SEPARATORS: [&str; 5] = ["—", "–", "--", "-", ":"];
 
-/// By how many milliseconds a file must be newer than a list to count as changed after it. A
-/// checkout or a copy writes the files of a folder within a few milliseconds; a person or a script
-/// takes longer.
-const SLACK: i64 = 50;
-
-/// Whether a file was changed after the list that names it, so that the list may be outdated.
-pub fn is_newer(file: i64, list: Option<i64>) -> bool {
-    list.is_some_and(|list| file.saturating_sub(SLACK) > list)
+/// Whether tome gave these words, the text that `part` takes of a bullet, to a line of a generated
+/// list at some time. Words that it only kept are not its own.
+pub(super) fn has_worded(
+    planned: &dyn FileView,
+    list: &str,
+    words: &str,
+    part: for<'t> fn(&Bullet, &'t str) -> &'t str,
+) -> bool {
+    let has = |text: &str| bullets(text).iter().any(|line| part(line, text) == words);
+    planned.was_generated(list, &mut |before, after| has(after) && !has(before))
 }
 
 /// The line that tome writes for a file, with the title as [`label`] returns it; without a hook it
@@ -559,14 +562,6 @@ mod tests {
             title: "N",
             hook: "new",
             section,
-        }
-    }
-
-    #[test]
-    fn a_file_counts_as_changed_after_a_list_when_it_is_newer_by_more_than_a_checkout_takes() {
-        assert!(is_newer(5_051, Some(5_000)));
-        for (file, list) in [(5_050, Some(5_000)), (5_000, Some(5_051)), (5_051, None)] {
-            assert!(!is_newer(file, list), "{file} {list:?}");
         }
     }
 

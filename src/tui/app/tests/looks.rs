@@ -106,6 +106,7 @@ fn looks_of_history() {
         let context = ChangeContext {
             moment: moment(),
             expected: None,
+            history: None,
         };
         let change_request = ChangeRequest::Delete {
             paths: vec!["release.md".to_owned()],

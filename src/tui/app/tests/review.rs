@@ -527,6 +527,7 @@ fn what_comes_back_after_it_was_deleted_is_said_to() {
     let context = ChangeContext {
         moment: moment(5),
         expected: None,
+        history: None,
     };
     let paths = vec!["release.md".to_owned()];
     let delete = ChangeRequest::Delete { paths };

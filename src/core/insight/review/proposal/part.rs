@@ -19,6 +19,8 @@ pub(super) struct Part {
     /// Whether that file is in the same store.
     is_inside: bool,
     patch: FilePatch,
+    /// The mode of a new file.
+    pub(super) mode: Option<u32>,
     pub(super) item: Item,
 }
 
@@ -42,6 +44,7 @@ impl Part {
             item: item(store, (file, modified), (&target, &patch)),
             target,
             patch,
+            mode: None,
         };
         part.item.misfit = part.misfit();
         part
@@ -117,7 +120,10 @@ impl Part {
                 before: now,
                 derived: false,
                 emptied: Vec::new(),
-                attributes: Attributes::default(),
+                attributes: Attributes {
+                    mode: self.mode,
+                    modified: None,
+                },
             }),
         }
         (hunks, why)

@@ -1,6 +1,7 @@
 //! What an agent proposes in patch files is accepted or rejected like what it wrote.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use super::{Fixture, person, selection};
@@ -314,7 +315,9 @@ fn drafted_skills_and_patches_of_skills_are_decided_about_like_other_proposals()
     fs::create_dir_all(home.join("skills/own")).expect("creates");
     let skill = "---\nname: release\n---\n\nTag, then push.\n";
     fs::write(drafts.join("release/SKILL.md"), skill).expect("writes");
-    fs::write(drafts.join("release/scripts/tag.sh"), "git tag").expect("writes");
+    let script = drafts.join("release/scripts/tag.sh");
+    fs::write(&script, "git tag").expect("writes");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("sets");
     fs::write(drafts.join("typos/SKILL.md"), "# Typos\n").expect("writes");
     let own = home.join("skills/own/SKILL.md");
     fs::write(&own, "# Own\n- one\n").expect("writes");
@@ -357,7 +360,14 @@ fn drafted_skills_and_patches_of_skills_are_decided_about_like_other_proposals()
     let made = |path: &str| fs::read_to_string(home.join("skills").join(path)).expect("reads");
     assert_eq!(made("release/SKILL.md"), skill);
     assert_eq!(made("release/scripts/tag.sh"), "git tag");
+    let script = fs::metadata(home.join("skills/release/scripts/tag.sh"));
+    assert_eq!(script.expect("there").permissions().mode() & 0o777, 0o755);
     assert_eq!(made("own/SKILL.md"), "# Own\n- two\n");
+    let alone = left_alone(&fixture.store).join("\n");
+    assert!(
+        alone.contains("/skills/elsewhere.patch is left alone"),
+        "{alone}"
+    );
     assert!(!drafts.join("release/SKILL.md").exists());
     assert_eq!(fixture.waiting(), 1);
     let change = plan_revert(

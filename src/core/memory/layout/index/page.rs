@@ -7,8 +7,7 @@
 //! are edited.
 //!
 //! In an index of the generated form a user may have reworded a line. Text that differs from the
-//! file's is kept, unless the file was changed after the index was written: then the text is
-//! outdated. [`is_newer`] defines what counts as after.
+//! file's is kept, unless tome gave the line these words: then the file was changed since.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use aho_corasick::AhoCorasick;
 
 use super::super::TouchedFile;
-use super::super::listing::{self, Bullet, LinkDestination, ListItem, is_newer};
+use super::super::listing::{self, Bullet, LinkDestination, ListItem};
 use super::{EMPTY_INDEX, INDEX, TYPES};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::{Memory, stem};
@@ -199,7 +198,6 @@ pub(super) fn regenerated(
     let Some(listed) = listed(text) else {
         return Ok(None);
     };
-    let written = planned.modified(INDEX);
     let listed: HashMap<&str, &IndexLine> = listed.iter().map(|l| (l.file.as_str(), l)).collect();
     let before: HashMap<&str, &Memory> = listed_memories(planned.memories_before()?)
         .map(|memory| (memory.path.as_str(), memory))
@@ -216,27 +214,18 @@ pub(super) fn regenerated(
         let Some(old) = old else {
             return own;
         };
-        if is_newer(old.modified, written) {
-            return own;
-        }
+        let kept = |written: &str, generated: &str, now: String, part| {
+            let is_own = written == generated || listing::has_worded(planned, INDEX, written, part);
+            if is_own { now } else { written.to_owned() }
+        };
         (
-            kept(&line.title, &label_of(old), own.0),
-            kept(&line.hook, &index_hook(old), own.1),
+            kept(&line.title, &label_of(old), own.0, Bullet::title),
+            kept(&line.hook, &index_hook(old), own.1, Bullet::hook),
         )
     };
     let after = with_unread(planned, text, after);
     let made = generated_with(&after, words);
     Ok(Some(if is_crlf(text) { in_crlf(&made) } else { made }))
-}
-
-/// The text of a line if it was reworded, that is, differs from what tome generated before;
-/// otherwise what tome generates now.
-fn kept(written: &str, generated: &str, now: String) -> String {
-    if written == generated {
-        now
-    } else {
-        written.to_owned()
-    }
 }
 
 /// The title and the hook of a memory in a hand-written list.
