@@ -21,8 +21,8 @@ use crate::tui::theme::Background;
 #[test]
 fn folding_sorting_and_hiding() {
     let mut ui = TestApp::new();
-    ui.after("Z").lacks(["User Preferences"]);
-    ui.after("z").shows(["User Preferences"]);
+    ui.after("Z").shows(["▸ claude"]);
+    ui.after("z").shows(["▾ claude"]);
     ui.after("s").shows(["Sorted by age"]);
     ui.after("-").lacks(["what the agent sees"]);
     ui.after("-").shows(["what the agent sees"]);
