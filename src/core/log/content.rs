@@ -12,8 +12,8 @@ use super::{Role, codex, origin};
 /// The number of bytes in which the beginning of an output is searched.
 const BEGINNING: usize = 256;
 /// The beginnings of outputs that are always read, because they say more than what a tool wrote.
-static TELLING: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| [origin::REFUSED, codex::SPAWNED].map(Finder::new));
+static TELLING: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| [origin::REFUSED, origin::DENIED, codex::SPAWNED].map(Finder::new));
 
 /// Adds the text, reasoning, tool calls and results in `content` to the sink.
 pub(super) fn take(content: Raw<'_>, speaker: Speaker, sink: &mut Sink<'_>) {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
 use crate::core::disk::private;
 use crate::core::log::{
-    Agent, Head, LogFile, Transcript, cursor, database, location, opencode, openhands, read,
-    session,
+    Agent, Head, LogFile, Skipped, Transcript, cursor, database, location, opencode, openhands,
+    read, session,
 };
 use crate::core::{Error, Result};
 
@@ -59,8 +59,8 @@ const UNFINISHED: &str = ".unfinished-";
 const EARLIER: &str = "kept-";
 
 /// Copies `log` and those of its subagents to `dir`; adds their ids and the copies. What is a copy
-/// already is left out, and so is an empty log of a subagent. One that cannot be kept holds up no
-/// other; the first error is returned.
+/// already stays, and a log of a subagent without messages is left out. One that cannot be kept holds
+/// up no other; the first error is returned.
 pub fn keep_session(
     dir: &Path,
     log: &LogFile,
@@ -70,14 +70,21 @@ pub fn keep_session(
     let belongs = |other: &&LogFile| {
         other.agent == log.agent && other.parent.as_deref() == Some(log.id.as_str())
     };
-    let subagents = all.iter().filter(belongs).filter(|log| log.size > 0);
+    let subagents = all.iter().filter(belongs);
+    let says_nothing = |log: &LogFile| {
+        let read = read(log);
+        read.is_ok_and(|read| read.messages.is_empty() && read.skipped == Skipped::default())
+    };
     let mut done = Ok(());
-    for log in std::iter::once(log).chain(subagents) {
-        if log.path.starts_with(dir) {
-            continue;
-        }
-        match keep(dir, log) {
+    for (number, log) in std::iter::once(log).chain(subagents).enumerate() {
+        let copy = if log.path.starts_with(dir) {
+            Ok(log.path.clone())
+        } else {
+            keep(dir, log)
+        };
+        match copy {
             Ok(copy) => copies.push((log.id.clone(), copy)),
+            Err(_) if number > 0 && says_nothing(log) => {}
             Err(error) => done = done.and(Err(error)),
         }
     }
@@ -291,17 +298,17 @@ fn safe_name(log: &LogFile) -> String {
     format!("{id}-{}", &place[..8])
 }
 
-/// Returns the kept logs whose originals are not among `found`, and earlier copies of all, which have
-/// messages that the newest one of their session has not.
+/// Returns the kept logs whose originals are not among `found`, and earlier copies of all: such of
+/// which the newest copy, or the original itself, has lost messages.
 pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
     let mut all = all_of(dir);
     if all.is_empty() {
         return Vec::new();
     }
     // A database has many sessions.
-    let there: HashSet<(&Path, &str)> = found
+    let there: HashMap<(&Path, &str), u64> = found
         .iter()
-        .map(|log| (log.path.as_path(), log.id.as_str()))
+        .map(|log| ((log.path.as_path(), log.id.as_str()), log.size))
         .collect();
     all.sort_by_key(|copy| copy.at);
     let session = |copy: &Kept| {
@@ -317,7 +324,8 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
         let is_newest = newest[&session(&copy)] == number;
         let mut log = copy.log;
         let mut original = copy.original;
-        if !is_newest {
+        let now = there.get(&(original.path.as_path(), log.id.as_str()));
+        if !is_newest || now.is_some_and(|size| *size < log.size) {
             let when = copy
                 .at
                 .and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
@@ -326,7 +334,7 @@ pub fn kept(dir: &Path, found: &[LogFile]) -> Vec<LogFile> {
             });
             original.head.fork_of = Some(log.id.clone());
             log.id = format!("{EARLIER}{when}{}", log.id);
-        } else if there.contains(&(original.path.as_path(), log.id.as_str())) {
+        } else if now.is_some() {
             continue;
         }
         log.original = Some(Box::new(original));

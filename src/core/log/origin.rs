@@ -311,11 +311,15 @@ fn next_block(text: &str, unclosed: &mut u64) -> usize {
 /// How the result of a call that the user refused begins.
 pub(super) const REFUSED: &str = "The user doesn't want to ";
 
+/// How that of a subagent's begins.
+pub(super) const DENIED: &str = "Permission for this tool use was denied.";
+
 /// Whether the output of a call that failed says that it was not made at all: the user, a hook or a
 /// permission refused it, or its input was wrong.
 pub(super) fn is_refused(output: &str) -> bool {
-    const BEGINNINGS: [&str; 6] = [
+    const BEGINNINGS: [&str; 7] = [
         REFUSED,
+        DENIED,
         "Permission to use",
         "Claude requested permissions",
         "This command requires approval",
@@ -331,14 +335,15 @@ pub(super) fn is_refused(output: &str) -> bool {
 /// Splits the result of a call that the user refused into the program's words and the reason that
 /// the user typed; `None` if it is not such a result.
 pub fn refusal(output: &str) -> Option<(&str, &str)> {
-    const REASONS: [&str; 2] = [
+    const REASONS: [&str; 3] = [
         "the user said:\n",
+        "The user said:\n",
         "The user provided the following reason for the rejection:",
     ];
     const NOTE: &str = "\n\nNote: The user's next message may contain";
     /// What the program says for a user who wants to talk about questions before answering them.
     const CLARIFY: &str = "The user wants to clarify these questions.";
-    if !output.starts_with(REFUSED) {
+    if !output.starts_with(REFUSED) && !output.starts_with(DENIED) {
         return None;
     }
     let mut ends = REASONS
@@ -580,6 +585,9 @@ mod tests {
         let words = "The user doesn't want to proceed with this tool use. The tool use was rejected. The user provided the following reason for the rejection:";
         let refused = format!("{words}  use the other one");
         assert_eq!(refusal(&refused), Some((words, "use the other one")));
+        let words = "Permission for this tool use was denied. Try something else. The user said:";
+        let denied = format!("{words}\nuse the other one");
+        assert_eq!(refusal(&denied), Some((words, "use the other one")));
         assert_eq!(refusal("The user doesn't want to proceed. STOP"), None);
         assert_eq!(refusal("then the user said:\nno"), None);
         let clarify =

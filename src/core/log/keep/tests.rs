@@ -33,6 +33,13 @@ fn a_kept_log_stands_in_for_its_original_once_that_is_gone() {
     let copy = keep(&dir, &found[0]).expect("kept");
     assert!(copy.starts_with(&dir));
     assert_eq!(kept(&dir, &found), []);
+    // What was emptied is no more than the rest of it.
+    fs::write(&original, "").expect("empties");
+    let [copy] = kept(&dir, &[log(original.clone())])
+        .try_into()
+        .expect("one copy");
+    assert!(copy.id.starts_with(EARLIER) && copy.id.ends_with("one/../two"));
+    assert_eq!(read(&copy).expect("reads").messages[0].text, "keep this");
     fs::remove_file(&original).expect("swept");
     let stand_ins = kept(&dir, &[]);
     assert_eq!(stand_ins.len(), 1);
@@ -66,7 +73,11 @@ fn a_log_that_cannot_be_kept_holds_up_no_other() {
     let main = of("main", line, None);
     let empty = of("empty", "", Some("main"));
     let broken = of("broken", "no message\n", Some("main"));
-    let good = of("good", line, Some("main"));
+    // A session in a database has no size.
+    let good = LogFile {
+        size: 0,
+        ..of("good", line, Some("main"))
+    };
     let dir = temp.path().join("kept");
     let ids = |all: &[LogFile]| {
         let mut copies = Vec::new();

@@ -370,6 +370,8 @@ pub(super) const TOKENS: &[Token] = &[
     token("Vercel token", "vcp_", (Alnum, 24, MANY), "7Dl83rbyBn6EH2QhdDdCLB6yxANHquhTWlMibtcfdkhcbuTSOkhDkgl2", "vcp_then-come-plain-words"),
     token("Vercel integration token", "vci_", (Alnum, 24, MANY), "Qm4TzW9cXv2LbK7nRj5HsYd8GfPa3UeViB6oNt1rEwZyCxMkJhSg0qAl", "vci_then-come-plain-words"),
     token("Vercel app token", "vca_", (Alnum, 24, MANY), "h8RkZ3vTqLw6YbNc1XdJm5GsPf9EaUo2WiV7tBnKyHxCrMjQl4SgDz0e", "vca_then-come-plain-words"),
+    token("Vercel gateway key", "vck_", (Alnum, 24, MANY), "h8RkZ3vTqLw6YbNc1XdJm5GsPf9EaUo2WiV7tBnKyHxCrMjQl4SgDz0e", "vck_then-come-plain-words"),
+    token("Vercel refresh token", "vcr_", (Alnum, 24, MANY), "h8RkZ3vTqLw6YbNc1XdJm5GsPf9EaUo2WiV7tBnKyHxCrMjQl4SgDz0e", "vcr_then-come-plain-words"),
     token("Vercel blob token", "vercel_blob_rw_", (Word, 30, MANY), "JJ7bfX7jB1mcVF2UyBfO3TWlMibtcfdkhcbuTSOkhDkgl", "vercel_blob_rw_then-come-plain-words"),
     token("Doppler personal token", "dp.pt.", (Alnum, 40, MANY), "mMwR8mxh2BuzAqCoEbRT5lkl5jYwOVPdCHNR5cYCJY4", "dp.pt.then-come-plain-words"),
     token("Doppler service token", "dp.st.", (Dot, 40, MANY), "dev.KaCC4bMOvQzG8j3d6YJHjFlSykSPaGZ7YSG8a2ZxATQ", "dp.st.all.of.this.is.a.path.into.some.object.tree"),
