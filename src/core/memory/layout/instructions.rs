@@ -149,7 +149,7 @@ mod tests {
         let rows = Instructions.view(&store, View::Files).expect("lists");
         assert_eq!(
             rows,
-            ".claude/CLAUDE.md    (10B)\nAGENTS.md  Agents  (20B)\nQWEN.md    (20B)"
+            ".claude/CLAUDE.md    (10B)\nAGENTS.md  Agents  (20B)\nQWEN.md    (20B)\n  #style"
         );
         assert_eq!(store.list().expect("lists")[2].entries[0].slug, "style");
         assert_eq!(
