@@ -1,7 +1,7 @@
 //! Claude Code: `CLAUDE.md` files of the machine, the user and every folder above the working
 //! directory, with their imports; rules; the memory index; the memories of subagents.
 //!
-//! Verified against Claude Code 2.1.327.
+//! Verified against Claude Code 2.1.328.
 
 mod markdown;
 mod memory;
@@ -175,11 +175,14 @@ impl Options {
         const NO_MEMORY: &str = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
         options.has_memory =
             !is_on(start, NO_MEMORY) && (options.has_memory || is_off(start, NO_MEMORY));
-        let own = environment.claude.join(".claude.json");
-        let state = [own, environment.home.join(".claude.json")]
-            .iter()
-            .find_map(|file| read_text(file, LARGEST_SETTINGS).ok().flatten());
+        let folder = match start.variable("CLAUDE_CONFIG_DIR") {
+            Some(_) => &environment.claude,
+            None => &environment.home,
+        };
+        let state = read_text(&folder.join(".claude.json"), LARGEST_SETTINGS);
         let state: Value = state
+            .ok()
+            .flatten()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
         // A linked work tree is approved with the main one.
@@ -292,10 +295,26 @@ impl Walk<'_> {
         scope != Scope::Managed && excluded.any(|pattern| pattern.is_match(&name))
     }
 
+    /// Tells of a link that leads out of the working directory, which needs the approval of
+    /// imports from there.
+    fn unapproved(&mut self, link: &Path) {
+        if link.exists() {
+            let why = "not loaded: leads out of the working directory, and imports from there are not approved";
+            self.pieces
+                .push(Piece::unsent(link, PieceKind::Rule, 0, why));
+        }
+    }
+
     /// Adds the rules of a folder and of the folders in it.
     fn rules(&mut self, folder: &Path, scope: Scope) {
         let real = real_path(folder);
         if !self.visited.insert(real.clone()) {
+            return;
+        }
+        let above = (scope == Scope::Project).then(|| folder.parent()).flatten();
+        let mut ways = [Some(folder), above].into_iter().flatten();
+        if ways.any(Path::is_symlink) && !self.may_import(&real, scope) {
+            self.unapproved(folder);
             return;
         }
         let source = scope.source_in(folder, self.start);
@@ -311,12 +330,19 @@ impl Walk<'_> {
         }
         for entry in entries.flatten() {
             let path = real_path(&entry.path());
-            // A link of the project's that leads out is judged where it stands.
-            let is_held = source != Source::Own && !path.starts_with(&real);
+            let is_rule = entry.file_name().to_string_lossy().ends_with(".md");
+            if path != entry.path() && !self.may_import(&path, scope) {
+                if is_rule || path.is_dir() {
+                    self.unapproved(&entry.path());
+                }
+                continue;
+            }
+            // A link that may not be followed is told where it stands.
+            let is_held = self.start.check(&entry.path(), source).is_err();
             let named = if is_held { entry.path() } else { path };
             if named.is_dir() {
                 self.rules(&named, scope);
-            } else if entry.file_name().to_string_lossy().ends_with(".md") {
+            } else if is_rule {
                 self.file(&named, scope, PieceKind::Rule, 0);
             }
         }
@@ -380,10 +406,13 @@ fn paths(yaml: &str) -> Vec<String> {
             .collect(),
         None => {
             let parts = text(&value).unwrap_or_default();
-            parts
-                .split(',')
-                .filter_map(|part| text(part.trim()))
-                .collect()
+            // A comma between braces is a part of its pattern.
+            let mut depth = 0;
+            let parts = parts.split(|c| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                c == ',' && depth == 0
+            });
+            parts.filter_map(|part| text(part.trim())).collect()
         }
     }
 }
@@ -418,6 +447,114 @@ mod tests {
         assert_eq!(
             home(r#"{"autoMemoryEnabled": false}"#),
             ["\"root\"", "\"a\""]
+        );
+    }
+
+    #[test]
+    fn links_of_rules_out_of_the_working_directory_need_the_approval_of_imports() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("shop/docs/x.md", "x"),
+            ("shop/docs/in/y.md", "y"),
+            ("shop/a/docs/z.md", "z"),
+            ("shop/a/.claude/rules/r.md", "r"),
+        ]);
+        home.link("shop/a/.claude/rules/x.md", "../../../docs/x.md");
+        home.link("shop/a/.claude/rules/in", "../../../docs/in");
+        home.link("shop/a/.claude/rules/z.md", "../../docs/z.md");
+        home.link("shop/.claude/rules", "../docs");
+        home.link("shop/a/.claude/rules/mine.md", "../../../../mine.md");
+        home.write("mine.md", "mine");
+        let told = || {
+            let mut told = home.told(Agent::ClaudeCode, "shop/a");
+            told.sort();
+            told
+        };
+        let unapproved = |link: &str| {
+            format!(
+                "rule {link}: \"\" [not loaded: leads out of the working directory, and imports from there are not approved]"
+            )
+        };
+        let loaded = |file: &str, text: &str| format!("rule {file}: {text:?}");
+        assert_eq!(
+            told(),
+            [
+                unapproved("shop/.claude/rules"),
+                unapproved("shop/a/.claude/rules/in"),
+                unapproved("shop/a/.claude/rules/mine.md"),
+                loaded("shop/a/.claude/rules/r.md", "r"),
+                unapproved("shop/a/.claude/rules/x.md"),
+                loaded("shop/a/docs/z.md", "z"),
+            ]
+        );
+        let root = home.path().join("shop/a");
+        let approved = format!(
+            r#"{{"projects": {{"{}": {{"hasClaudeMdExternalIncludesApproved": true}}}}}}"#,
+            root.display()
+        );
+        home.write(".claude.json", approved);
+        let mine = home.path().join("mine.md").display().to_string();
+        let refused = format!(
+            "\"\" [not shown: leads to {mine}, outside the project; tome trust {mine} allows it]"
+        );
+        assert_eq!(
+            told(),
+            [
+                format!("rule shop/a/.claude/rules/mine.md: {refused}"),
+                loaded("shop/a/.claude/rules/r.md", "r"),
+                loaded("shop/a/docs/z.md", "z"),
+                loaded("shop/docs/in/y.md", "y"),
+                loaded("shop/docs/x.md", "x"),
+            ]
+        );
+        // With a folder of its own, Claude Code keeps the approval there.
+        home.write(".claude/.claude.json", "{}");
+        let variable = [("CLAUDE_CONFIG_DIR".to_owned(), ".claude".to_owned())];
+        let pieces = home.pieces_with(Agent::ClaudeCode, "shop/a", &variable);
+        assert!(pieces.iter().all(|piece| piece.text != "x"), "{pieces:?}");
+    }
+
+    #[test]
+    fn a_linked_work_tree_is_approved_with_the_main_one() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            ("shop/CLAUDE.md", "main"),
+            ("linked/CLAUDE.md", "linked @docs/x.md"),
+            ("linked/docs/x.md", "x"),
+            ("linked/a/y", ""),
+        ]);
+        let (main, linked) = (home.path().join("shop"), home.path().join("linked"));
+        home.write(
+            "shop/.git/worktrees/linked/gitdir",
+            format!("{}/.git\n", linked.display()),
+        );
+        home.write(
+            "linked/.git",
+            format!("gitdir: {}/.git/worktrees/linked\n", main.display()),
+        );
+        let texts = || {
+            let pieces = home.pieces(Agent::ClaudeCode, "linked/a", None).into_iter();
+            pieces.map(|piece| piece.text).collect::<Vec<String>>()
+        };
+        assert_eq!(texts(), ["linked @docs/x.md"]);
+        let approve = |folder: &str| {
+            let approved = format!(
+                r#"{{"projects": {{"{folder}": {{"hasClaudeMdExternalIncludesApproved": true}}}}}}"#
+            );
+            home.write(".claude.json", approved);
+        };
+        approve("/elsewhere");
+        assert_eq!(texts(), ["linked @docs/x.md"]);
+        approve(&main.display().to_string());
+        assert_eq!(texts(), ["linked @docs/x.md", "x"]);
+    }
+
+    #[test]
+    fn a_comma_between_braces_is_a_part_of_its_path() {
+        let paths = |value: &str| super::paths(&format!("paths: {value}\n"));
+        assert_eq!(
+            paths("src/*.{ts,tsx}, lib/**"),
+            ["src/*.{ts,tsx}", "lib/**"]
         );
     }
 }
