@@ -43,7 +43,8 @@ pub(super) fn read(body: &str) -> Read {
     let mut definitions: Vec<Range<usize>> = definitions.map(|(_, to)| to.span.clone()).collect();
     let mut scan = Scan::default();
     let mut cuts = Vec::new();
-    // Where the last block that is in nothing else begins and ends, and whether it is a paragraph.
+    // Where the last block that is in nothing else and no HTML begins and ends, and whether it is a
+    // paragraph.
     let (mut last, mut is_paragraph) = (0..0, false);
     for (event, range) in parser.into_offset_iter() {
         let is_outermost = scan.open.is_empty();
@@ -69,7 +70,7 @@ pub(super) fn read(body: &str) -> Read {
                 cuts.push((start..end, rest + &plain[after..end]));
             }
         }
-        if is_outermost && matches!(event, Event::Start(_)) {
+        if is_outermost && matches!(&event, Event::Start(tag) if *tag != Tag::HtmlBlock) {
             is_paragraph = event == Event::Start(Tag::Paragraph);
             last = range.clone();
         }
@@ -326,6 +327,10 @@ mod tests {
             ("<!-- never closed\n", "<!-- never closed\n"),
             ("a\n<!--\nb\n-->\n---\nc\n", "a\n<!--\nb\n-->\n---\nc\n"),
             ("a\n<!--\nb\n-->\nc\n===\n", "a\n<!--\nb\n-->\nc\n===\n"),
+            (
+                "a\n<!--\nb\n-->\n<!--\nc\n-->\n---\n",
+                "a\n<!--\nb\n-->\n<!--\nc\n-->\n---\n",
+            ),
             ("a\n<!-- b -->\n---\n", "a\n---\n"),
             ("a\n\n<!--\nb\n-->\n---\n", "a\n\n---\n"),
             ("a\n<!--\nb\n-->\n- c\n---\n", "a\n- c\n---\n"),
