@@ -214,7 +214,9 @@ class Gemini(Client):
         settings = place.home / "system.json"
         settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
         return {"GEMINI_API_KEY": "x" * 39, "GOOGLE_GEMINI_BASE_URL": recorder.url, "GEMINI_TELEMETRY_ENABLED": "false",
-                "GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
+                "GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings),
+                # It starts itself again with more memory otherwise, which takes as long once more.
+                "GEMINI_CLI_NO_RELAUNCH": "true", "NODE_COMPILE_CACHE": str(CACHE / "tome-node")}
 
     def args(self, _):
         return ["-p", "say ok", "--approval-mode", "yolo", "-m", "gemini-2.5-pro"]

@@ -115,8 +115,9 @@ class Layout:
         """One of the files becomes a link to another."""
         holder = self.random.choice(sorted(self.files))
         target = self.random.choice(self.docs + ["outside.md", "project/nowhere.md"])
-        # Codex does not start with settings that are none.
-        if holder != target and holder not in self.docs and not holder.endswith(".toml"):
+        # These do not start with settings that are none.
+        is_needed = self.client.name in ("codex", "gemini") and holder.endswith((".toml", ".json"))
+        if holder != target and holder not in self.docs and not is_needed:
             self.files[holder] = pathlib.PurePath(os.path.relpath(target, os.path.dirname(holder) or "."))
 
     def settings(self, value, comments=False):
