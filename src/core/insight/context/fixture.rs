@@ -14,16 +14,6 @@ impl Home {
         pieces_with(&self.path(), (agent, cwd), &[], draft)
     }
 
-    /// Returns the pieces that an agent loads in a directory, with variables of the environment.
-    pub(super) fn pieces_with(
-        &self,
-        agent: Agent,
-        cwd: &str,
-        variables: &[(String, String)],
-    ) -> Vec<Piece> {
-        pieces_with(&self.path(), (agent, cwd), variables, None)
-    }
-
     /// Describes the pieces that an agent loads in a directory.
     pub(super) fn told(&self, agent: Agent, cwd: &str) -> Vec<String> {
         told(&self.path(), &self.pieces(agent, cwd, None))
