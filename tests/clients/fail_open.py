@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a real client does on a terminal when tome, with which it was set up, is missing, broken or frozen: the same as without it.
+"""What a real client does on a terminal when tome, with which it was set up, is missing, broken, frozen or old: the same as without it.
 
-Run: python3 tests/clients/fail_open.py TOME [CLIENT…]
+Run: python3 tests/clients/fail_open.py TOME [CLIENT…] [STATE…]
 The clients are found as by context.py. Each runs in a terminal of its own, gets one prompt, and must show the stand-in's
 answer, with tome in no state later than LIMIT seconds after it without tome.
 """
@@ -41,8 +41,10 @@ def codex(place, client):
 
 
 READY = {"claude-code": claude, "codex": codex}
-STATES = ["without", "missing", "exit 3", "crash", "printing", "frozen"]
-BROKEN = {"exit 3": "exit 3", "crash": "kill -SEGV $$", "printing": "echo '{\"decision\": \"block\"} nonsense'; echo nonsense >&2", "frozen": "sleep 900"}
+STATES = ["without", "missing", "exit 3", "crash", "printing", "frozen", "old"]
+# An old program does not know the words with which it is called.
+OLD = "echo \"error: unexpected argument '$2' found\" >&2; echo 'Usage: tome [OPTIONS] [COMMAND]' >&2; exit 2"
+BROKEN = {"old": OLD, "exit 3": "exit 3", "crash": "kill -SEGV $$", "printing": "echo '{\"decision\": \"block\"} nonsense'; echo nonsense >&2", "frozen": "sleep 900"}
 
 
 def arguments(client, recorder):
@@ -114,14 +116,15 @@ def run(client, state):
 
 
 def main():
-    wanted, failed = sys.argv[2:], 0
+    wanted, failed = [word for word in sys.argv[2:] if word not in STATES], 0
+    states = ["without"] + [word for word in sys.argv[2:] if word in STATES and word != "without"]
     for kind in context.CLIENTS:
         client = kind()
         if (wanted and client.name not in wanted) or not client.path:
             print("not run: %s" % client.name)
             continue
         plain = None
-        for state in STATES:
+        for state in states if len(states) > 1 else STATES:
             took, screen = run(client, state)
             plain = took if state == "without" else plain
             is_late = took is None or plain is None or took - plain > LIMIT

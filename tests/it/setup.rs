@@ -143,10 +143,20 @@ fn the_variables_of_agents_are_followed_and_claude_is_a_name() {
 #[test]
 fn flags_that_do_nothing_are_refused() {
     let home = Home::new();
-    for flags in [&["--all"][..], &["--store", "./x"]] {
-        let output = home.run(&[&["setup", "codex"], flags].concat());
-        assert_eq!(output.code, 2);
-        has(&output.err, ["do nothing here"]);
+    for (flags, said) in [
+        (&["codex", "--all"][..], "do nothing here"),
+        (&["codex", "--store", "./x"], "do nothing here"),
+        (&["codex", "--plugin", "x"], "--plugin is for claude-code"),
+        (&["claude", "--plugin", "x", "--project"], "cannot be used"),
+        (&["codex", "--remove", "--guards"], "cannot be used"),
+        (&["codex", "--remove", "--confirm-writes"], "cannot be used"),
+        (&["codex", "--dry-run", "--yes"], "cannot be used"),
+    ] {
+        let before = tree(&home.path());
+        let output = home.run(&[&["setup"], flags].concat());
+        assert_eq!(output.code, 2, "{flags:?}: {output:?}");
+        has(&output.err, [said]);
+        assert_eq!(tree(&home.path()), before, "{flags:?}");
     }
 }
 

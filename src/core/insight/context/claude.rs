@@ -1,7 +1,7 @@
 //! Claude Code: `CLAUDE.md` files of the machine, the user and every folder above the working
 //! directory, with their imports; rules; the memory index; the memories of subagents.
 //!
-//! Verified against Claude Code 2.1.327.
+//! Verified against Claude Code 2.1.328.
 
 mod markdown;
 mod memory;
@@ -175,11 +175,14 @@ impl Options {
         const NO_MEMORY: &str = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
         options.has_memory =
             !is_on(start, NO_MEMORY) && (options.has_memory || is_off(start, NO_MEMORY));
-        let own = environment.claude.join(".claude.json");
-        let state = [own, environment.home.join(".claude.json")]
-            .iter()
-            .find_map(|file| read_text(file, LARGEST_SETTINGS).ok().flatten());
+        let folder = match start.variable("CLAUDE_CONFIG_DIR") {
+            Some(_) => &environment.claude,
+            None => &environment.home,
+        };
+        let state = read_text(&folder.join(".claude.json"), LARGEST_SETTINGS);
         let state: Value = state
+            .ok()
+            .flatten()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default();
         // A linked work tree is approved with the main one.
@@ -292,10 +295,26 @@ impl Walk<'_> {
         scope != Scope::Managed && excluded.any(|pattern| pattern.is_match(&name))
     }
 
+    /// Tells of a link that leads out of the working directory, which needs the approval of
+    /// imports from there.
+    fn unapproved(&mut self, link: &Path) {
+        if link.exists() {
+            let why = "not loaded: leads out of the working directory, and imports from there are not approved";
+            self.pieces
+                .push(Piece::unsent(link, PieceKind::Rule, 0, why));
+        }
+    }
+
     /// Adds the rules of a folder and of the folders in it.
     fn rules(&mut self, folder: &Path, scope: Scope) {
         let real = real_path(folder);
         if !self.visited.insert(real.clone()) {
+            return;
+        }
+        let above = (scope == Scope::Project).then(|| folder.parent()).flatten();
+        let mut ways = [Some(folder), above].into_iter().flatten();
+        if ways.any(Path::is_symlink) && !self.may_import(&real, scope) {
+            self.unapproved(folder);
             return;
         }
         let source = scope.source_in(folder, self.start);
@@ -311,12 +330,19 @@ impl Walk<'_> {
         }
         for entry in entries.flatten() {
             let path = real_path(&entry.path());
-            // A link of the project's that leads out is judged where it stands.
-            let is_held = source != Source::Own && !path.starts_with(&real);
+            let is_rule = entry.file_name().to_string_lossy().ends_with(".md");
+            if path != entry.path() && !self.may_import(&path, scope) {
+                if is_rule || path.is_dir() {
+                    self.unapproved(&entry.path());
+                }
+                continue;
+            }
+            // A link that may not be followed is told where it stands.
+            let is_held = self.start.check(&entry.path(), source).is_err();
             let named = if is_held { entry.path() } else { path };
             if named.is_dir() {
                 self.rules(&named, scope);
-            } else if entry.file_name().to_string_lossy().ends_with(".md") {
+            } else if is_rule {
                 self.file(&named, scope, PieceKind::Rule, 0);
             }
         }
@@ -380,10 +406,13 @@ fn paths(yaml: &str) -> Vec<String> {
             .collect(),
         None => {
             let parts = text(&value).unwrap_or_default();
-            parts
-                .split(',')
-                .filter_map(|part| text(part.trim()))
-                .collect()
+            // A comma between braces is a part of its pattern.
+            let mut depth = 0;
+            let parts = parts.split(|c| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                c == ',' && depth == 0
+            });
+            parts.filter_map(|part| text(part.trim())).collect()
         }
     }
 }
@@ -418,6 +447,15 @@ mod tests {
         assert_eq!(
             home(r#"{"autoMemoryEnabled": false}"#),
             ["\"root\"", "\"a\""]
+        );
+    }
+
+    #[test]
+    fn a_comma_between_braces_is_a_part_of_its_path() {
+        let paths = |value: &str| super::paths(&format!("paths: {value}\n"));
+        assert_eq!(
+            paths("src/*.{ts,tsx}, lib/**"),
+            ["src/*.{ts,tsx}", "lib/**"]
         );
     }
 }

@@ -73,13 +73,17 @@ impl Options {
             Some(project.get("trust_level")?.as_str()?.to_owned())
         };
         let root = folders.first().and_then(|root| level(root));
-        let is_untrusted = level(start.cwd()).or(root).as_deref() == Some("untrusted");
-        let is_trusted = |folder: &&Path| level(folder).as_deref() == Some("trusted");
-        if folders.iter().any(is_trusted) {
-            // The settings of a project that the user trusts count before the user's own.
-            for folder in &folders {
-                table.extend(read(&folder.join(".codex/config.toml"), Source::Project));
-            }
+        let own = level(start.cwd()).or_else(|| root.clone());
+        let is_untrusted = own.as_deref() == Some("untrusted");
+        // The settings of a folder that the user trusts, by itself or with its root, count before
+        // the user's own.
+        let is_trusted = |folder: &&&Path| {
+            let level = level(folder).or_else(|| root.clone());
+            level.as_deref() == Some("trusted")
+        };
+        let trusted: Vec<&&Path> = folders.iter().filter(is_trusted).collect();
+        for folder in trusted {
+            table.extend(read(&folder.join(".codex/config.toml"), Source::Project));
         }
         let strings = |key: &str| -> Option<Vec<String>> {
             let list = table.get(key)?.as_array()?;
