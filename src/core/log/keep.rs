@@ -5,7 +5,7 @@
 //! project, session) is in a description. It is read and searched like the original, and replaces it
 //! after the original is deleted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};

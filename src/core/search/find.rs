@@ -199,7 +199,9 @@ pub fn find(
     let mut search = Search::new(sources, request, watch);
     search.words();
     let has_words = wanted(request.query).next().is_some();
-    if search.found.total < FEW && !search.is_stale() && has_words {
+    let goes_on =
+        |search: &Search<'_>, few| search.found.total < few && !search.is_stale() && has_words;
+    if goes_on(&search, FEW) {
         // What has the words is shown before the longer search begins.
         search.found.progress = SearchState::Widening;
         watch.partial(&search.found);
@@ -210,17 +212,17 @@ pub fn find(
             Correction::Rare
         });
     }
-    // Each with how few lines there must be for it.
-    let weaker: [(usize, fn(&mut Search<'_>)); 4] = [
-        (1, |search| search.most_words()),
-        (FEW, |search| search.words_apart()),
-        (1, |search| search.slips(Correction::Any)),
-        (1, |search| search.letters()),
-    ];
-    for (few, search_on) in weaker {
-        if search.found.total < few && !search.is_stale() && has_words {
-            search_on(&mut search);
-        }
+    if goes_on(&search, 1) {
+        search.most_words();
+    }
+    if goes_on(&search, FEW) {
+        search.words_apart();
+    }
+    if goes_on(&search, 1) {
+        search.slips(Correction::Any);
+    }
+    if goes_on(&search, 1) {
+        search.letters();
     }
     let mut found = search.found;
     found.progress = if watch.is_stale() {

@@ -1,6 +1,6 @@
 //! Tests of kept logs, of one form after another and of every form that has a fixture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rusqlite::Connection;
 
