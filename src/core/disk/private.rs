@@ -170,7 +170,12 @@ pub fn replace_cache(path: &Path, text: &str) {
 
 /// Flushes the entries of a folder to disk.
 pub fn flush_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
+    open_dir(dir)?.sync_all()
+}
+
+/// Opens a folder, to flush or to lock it.
+pub fn open_dir(dir: &Path) -> io::Result<File> {
+    File::open(dir)
 }
 
 /// The ending of temporary files.

@@ -6,7 +6,7 @@
 //! after the original is deleted.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
@@ -107,7 +107,7 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
     let failed = |e| Error::io(&agent, e);
     let part = private::create_unique_dir(&agent, UNFINISHED).map_err(failed)?;
     // While it is locked no other process removes it.
-    let lock = File::open(&part).map_err(failed)?;
+    let lock = private::open_dir(&part).map_err(failed)?;
     drop(lock.try_lock());
     let begun = lock.metadata().map_err(failed)?;
     if let Ok(now) = begun.modified() {
@@ -420,7 +420,7 @@ pub fn unfinished(dir: &Path, now: SystemTime) -> Vec<PathBuf> {
     let entries = folders.flat_map(|folder| location::entries(&folder));
     let is_dead = |entry: &PathBuf| {
         is_unfinished(entry)
-            && File::open(entry).is_ok_and(|folder| {
+            && private::open_dir(entry).is_ok_and(|folder| {
                 let made = folder.metadata().and_then(|found| found.modified());
                 made.is_ok_and(|made| private::is_stale(made, now)) && folder.try_lock().is_ok()
             })

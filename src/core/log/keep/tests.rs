@@ -206,10 +206,10 @@ fn what_a_killed_process_left_is_removed_and_a_copy_that_was_cut_is_told() {
     });
     let old = SystemTime::now() - std::time::Duration::from_secs(600);
     for folder in [&dead, &locked] {
-        let folder = File::open(folder).expect("a folder");
+        let folder = private::open_dir(folder).expect("a folder");
         folder.set_modified(old).expect("a time");
     }
-    let holder = File::open(&locked).expect("a folder");
+    let holder = private::open_dir(&locked).expect("a folder");
     holder.try_lock().expect("a lock");
     assert_eq!(
         unfinished(&dir, SystemTime::now()),
