@@ -55,6 +55,20 @@ fn secrets_are_masked() {
 }
 
 #[test]
+fn a_fix_of_hidden_text_leaves_plain_text_or_is_none() {
+    let red = memory("a", "a \u{1b}[1;31mred\u{1b}[0m wo\u{200b}rd");
+    let fixture = Fixture::new(&[
+        ("a.md", &red),
+        ("broken.md", "10 \u{e2}\u{80}\u{93} 12\n"),
+        ("cut.md", "the colour \u{1b} is\n"),
+        ("lines.md", "one\u{2028}two\n"),
+        ("wide.md", "t\0a\0i\0l\0\n"),
+    ]);
+    let fixed = fixture.fixed("hidden-text");
+    assert_eq!(fixed, super::only("a.md", &memory("a", "a red word")));
+}
+
+#[test]
 fn a_byte_that_is_no_text_is_told_at_its_line() {
     let fixture = Fixture::new(&[("a.md", "---\nname: a\n\nopen\n")]);
     let bytes = b"---\nname: b\n---\n\none\ntwo \xff\nthree \xff\n";
