@@ -482,6 +482,12 @@ impl Report<'_> {
             .get_or_init(|| KnownSecrets::of(texts.map(|document| document.text.as_str())));
         // Findings are uploaded, logged and shared: no rule shows a secret.
         let mask = |text: &str| secrets.mask(text);
+        // What is said of a secret has no words of the text, and a secret may be a word.
+        let is_said_of_secret = self.rule.id == secret::RULE.id;
+        let words = |text: &str| match is_said_of_secret {
+            true => text.to_owned(),
+            false => mask(text),
+        };
         let entry = document
             .zip(found.line)
             .and_then(|(document, line)| document.entry_at(line))
@@ -501,8 +507,8 @@ impl Report<'_> {
             path: path.to_owned(),
             entry,
             line: found.line,
-            subject: mask(&found.subject),
-            message: mask(&found.message),
+            subject: words(&found.subject),
+            message: words(&found.message),
             evidence: evidence.collect(),
             fix: found.fix,
             waived: None,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::disk::revision::Revision;
 use crate::core::memory::layout::Layout;
+use crate::core::memory::store::StoreId;
 
 /// Who makes a change, and through which interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,6 +258,11 @@ impl FileChange {
             added: 0,
             removed: 0,
         }
+    }
+
+    /// Whether this is a file of a store; another one may have the same root.
+    pub fn is_of(&self, store: &StoreId) -> bool {
+        self.root == store.root() && self.layout == store.layout()
     }
 
     /// The reference of the file inside its store.

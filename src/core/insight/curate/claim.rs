@@ -79,9 +79,25 @@ static RECORD_NAME: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a valid pattern")
 });
 
+/// A name of a file with the notes of a day, as in `c-20260310-1345.md`.
+static DAY_FILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:[a-z]-)?20\d\d-?[01]\d-?[0-3]\d(?:\D|$)").expect("a valid pattern")
+});
+
+/// Whether a file has the notes of a day.
+pub(super) fn is_of_day(path: &str) -> bool {
+    DAY_FILE.is_match(file_name(path))
+}
+
+/// Words of a sentence about a file that may be there or not.
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:if|when|unless)\b[^.;]{0,20}[`\w./-]{3,60} (?:exists?|is (?:there|present|missing))\b")
+        .expect("a valid pattern")
+});
+
 /// A name of a file in which everything is a record.
 static RECORD_FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[^a-z])(?:change-?log|work-?log|journal|diary|(?:last|latest|current|this)[_-]?session|hand-?off)(?:[^a-z]|$)")
+    Regex::new(r"(?i)(?:^|[^a-z])(?:archives?|change-?log|work-?log|training-?log|journal|diary|(?:last|latest|current|this)[_-]?session|hand-?off)(?:[^a-z]|$)")
         .expect("a valid pattern")
 });
 
@@ -116,6 +132,7 @@ pub(super) fn is_claim(document: &Document, range: &Range<usize>) -> bool {
     !is_past(document, range)
         && !is_record(document, range.start)
         && !ELSEWHERE.is_match(document.sentence(range))
+        && !CONDITION.is_match(document.sentence(range))
 }
 
 /// Whether the byte is in a record of what was done: the notes of a day or a session, a change log, an
@@ -123,10 +140,8 @@ pub(super) fn is_claim(document: &Document, range: &Range<usize>) -> bool {
 pub(super) fn is_record(document: &Document, at: usize) -> bool {
     let memory = &document.memory;
     let names = [memory.path.as_str(), memory.title.as_str()];
-    let file = file_name(&memory.path);
-    let is_of_day = DATE.find(file).is_some_and(|date| date.range() == (0..10));
     let is_dated = names.iter().any(|name| DATE.is_match(name));
-    if is_of_day
+    if is_of_day(&memory.path)
         || is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
         || RECORD_FILE.is_match(&memory.path)
     {

@@ -28,8 +28,8 @@ const ALIKE: f64 = 0.525;
 
 /// How much of a memory another text must have so that it can go: most of it; less if their names and
 /// descriptions say that they are about the same, or if two agents wrote them in their own words.
-fn needed_share(pieces: &Pieces, a: &Piece, b: &Piece) -> f64 {
-    if a.is_instruction || b.is_instruction {
+fn needed_share(collection: &Collection<'_>, pieces: &Pieces, [a, b]: [&Piece; 2]) -> f64 {
+    if a.is_instruction || b.is_instruction || are_profiles(collection, [a, b]) {
         MOST
     } else if a.store != b.store {
         0.25
@@ -38,6 +38,13 @@ fn needed_share(pieces: &Pieces, a: &Piece, b: &Piece) -> f64 {
     } else {
         MOST
     }
+}
+
+/// Whether two stores are of two profiles of one agent, neither of which reads the other's.
+fn are_profiles(collection: &Collection<'_>, pieces: [&Piece; 2]) -> bool {
+    let names = pieces.map(|piece| collection.stores[piece.store].store.name());
+    let [a, b] = names.map(|name| name.split_once('@').map(|(agent, _)| agent));
+    a.is_some() && a == b && names[0] != names[1]
 }
 
 /// The share of a text that is most of it.
@@ -61,7 +68,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             || same.contains(&(a.store, a.document)) && same.contains(&(b.store, b.document))
             || are_told_apart(collection, pieces, [a, b])
             || [a, b].iter().any(|piece| is_of_record(collection, piece))
-            || pieces.share(a, b) < needed_share(pieces, a, b)
+            || pieces.share(a, b) < needed_share(collection, pieces, [a, b])
             // In a group that says the same, each memory is reported once.
             || !groups.join(likeness.a, likeness.b)
         {

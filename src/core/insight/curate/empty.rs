@@ -1,5 +1,6 @@
 //! Memories without a body.
 
+use super::claim::is_of_day;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::memory::layout::Layout;
 
@@ -15,13 +16,24 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         if matches!(store.store.layout(), Layout::Events | Layout::Instructions) {
             continue;
         }
+        let has_days = store
+            .memories()
+            .any(|document| is_of_day(&document.memory.path));
         for document in store.memories() {
             let memory = &document.memory;
             let is_text = |line: &str| {
                 let line = line.trim();
-                !line.is_empty() && !line.starts_with('#') && !line.starts_with("<!--")
+                let line = line.strip_prefix("<!--").map_or(line, |comment| {
+                    let after = comment.split_once("-->");
+                    after.map_or("", |(_, after)| after.trim())
+                });
+                !line.is_empty() && !line.starts_with('#')
             };
             let is_empty = !document.body().lines().any(is_text);
+            // A day on which nothing was written, or a file that waits for its first one.
+            if is_of_day(&memory.path) || has_days && memory.size == 0 {
+                continue;
+            }
             if memory.problem.is_some() || !is_empty || !memory.entries.is_empty() {
                 continue;
             }

@@ -1,5 +1,7 @@
 //! Characters that a person does not see and an agent reads.
 
+use std::ops::Range;
+
 use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
@@ -36,12 +38,12 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             evidence.text = shown(&evidence.text);
             let edits = hidden
                 .iter()
-                .map(|(at, c)| (*at..at + c.len_utf8(), String::new()));
-            let fix = Fix::replace(
-                &document.memory.path,
-                edits.collect(),
-                "removes the hidden characters".to_owned(),
-            );
+                .map(|(at, c)| Some((removable(text, *at, *c)?, String::new())));
+            let edits: Option<Vec<_>> = edits.collect();
+            let fix = edits.map(|edits| {
+                let words = "removes the hidden characters".to_owned();
+                Fix::replace(&document.memory.path, edits, words)
+            });
             let found = Found {
                 line: Some(line),
                 subject: names.join(" "),
@@ -51,11 +53,28 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                     names.join(", ")
                 ),
                 evidence: vec![evidence],
-                fix: Some(fix),
+                fix,
             };
             report.add(number, &document.memory.path, found);
         }
     }
+}
+
+/// What can go with a hidden character so that plain text is left: itself, or the whole sequence for a
+/// terminal. Other controls are what is left of text in another encoding, which a person must look
+/// at, and without a separator two lines become one.
+fn removable(text: &str, at: usize, c: char) -> Option<Range<usize>> {
+    if c == '\u{1b}' {
+        let sequence = text[at..].strip_prefix("\u{1b}[")?;
+        let end = sequence.find(|c: char| c.is_ascii_alphabetic())?;
+        let is_plain = |c: char| c.is_ascii_digit() || c == ';' || c == '?';
+        return sequence[..end]
+            .chars()
+            .all(is_plain)
+            .then(|| at..at + 3 + end);
+    }
+    let is_other = c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff0}'..='\u{fffb}');
+    (!is_other).then(|| at..at + c.len_utf8())
 }
 
 /// Whether a character is hidden and has no reason to be there: a byte order mark at the start has

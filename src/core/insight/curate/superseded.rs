@@ -17,6 +17,7 @@ use super::supersession::{
     stated, written,
 };
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
+use crate::core::memory::stem;
 use crate::core::text::link::{Link, LinkSyntax, links, resolve_target};
 
 pub(super) const RULE: Rule = Rule {
@@ -343,6 +344,10 @@ fn old_name(
         return None;
     }
     // A name that the project still has, or has again, was not renamed.
+    let is_old = |document: &Document| stem(&document.memory.path) == old;
+    if store.documents.iter().any(is_old) {
+        return None;
+    }
     if store
         .project
         .as_ref()

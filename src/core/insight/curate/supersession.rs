@@ -234,7 +234,7 @@ static UNTIL: LazyLock<Regex> = LazyLock::new(|| {
     let holds = "valid|holds?|good|frozen|freeze|paused|disabled|blocked|gültig|gilt|valable|válid[oa]|valido";
     let holds = format!(r"{BORDER}(?:{holds}){BORDER}|действу\w+");
     let until = "until|till|through|bis(?: zum)?|jusqu['’]au|hasta(?: el)?|até|fino al";
-    let ends = "expires?(?: on)?|deadline|läuft ab am|expire le|caduca el|vence el";
+    let ends = "expires?(?: on)?|läuft ab am|expire le|caduca el|vence el";
     Regex::new(&format!(
         r"(?i)(?:(?:{holds})[^.\n]{{0,30}}(?:{BORDER}(?:{until})|до)|{BORDER}(?:{ends})|истекает)[\s:(]{{1,2}}{DATE}|{DATE}\s?(?:まで有効|까지 유효)"
     ))
@@ -287,6 +287,10 @@ pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
             let date = date.or_else(|| named_month(&parts));
             if let (Some(whole), Some(date)) = (parts.get(0), date) {
                 let range = whole.range();
+                // "until 2026-03-20/the status is known"
+                if text[range.end..].starts_with('/') {
+                    continue;
+                }
                 found.push(DatedStatement { range, date, kind });
             }
         }
@@ -294,7 +298,12 @@ pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
     let progress = PROGRESS.find_iter(text);
     for words in progress.filter(|words| !document.is_code(words.start())) {
         let sentence = document.sentence(&words.range());
-        let dates = ANY_DATE.find_iter(sentence);
+        // A date in the name of a file dates that file.
+        let is_own = |date: &regex::Match<'_>| {
+            let before = sentence[..date.start()].ends_with(['-', '_', '/']);
+            !before && !sentence[date.end()..].starts_with(['-', '_', '/'])
+        };
+        let dates = ANY_DATE.find_iter(sentence).filter(is_own);
         let last = dates.filter_map(|date| date.as_str().parse().ok()).max();
         if let Some(date) = last {
             found.push(DatedStatement {

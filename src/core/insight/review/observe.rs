@@ -169,7 +169,7 @@ fn observe_written(
     }
     let rules = store.rules();
     let folders = settled_folders(store, moment);
-    let found = rules.files(store.root())?.into_iter();
+    let found = store.files()?.into_iter();
     let reviewed = found.filter(|file| is_reviewed(store, rules.kind(&file.path)));
     let files = reviewed.map(|file| (file.path, (file.size, file.modified)));
     let listing = Listing {
@@ -397,7 +397,7 @@ impl<'a> Observer<'a> {
         let mut left: HashMap<String, Option<Revision>> = HashMap::new();
         for record in self.history.records()? {
             let files = record.files.into_iter();
-            let here = files.filter(|file| file.root == self.store.root().path());
+            let here = files.filter(|file| file.is_of(self.store.id()));
             left.extend(here.map(|file| (file.path, file.after)));
         }
         Ok(left)
@@ -465,12 +465,9 @@ impl<'a> Observer<'a> {
             self.history.record_all(&records)?;
             self.step("observe: recorded")?;
             // The state is brought up to date from the journal, as after a crash here.
-            let root = self.store.root().path();
-            state.follow(
-                self.history,
-                root,
-                Missing::of(self.history, root, state.position)?,
-            )?;
+            let store = self.store.id();
+            let missing = Missing::of(self.history, store.root(), state.position)?;
+            state.follow(self.history, store, missing)?;
             is_changed = true;
         }
         for (path, seen) in seen_now {

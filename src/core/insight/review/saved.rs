@@ -353,9 +353,12 @@ pub(super) fn save(state: &State, history: &History, store: &StoreId) -> Result<
     written.map_err(|e| Error::io(&path, e))
 }
 
-/// The file of a store's state.
+/// The file of a store's state. Two stores may have one root: instructions beside memories.
 fn file_of(history: &History, store: &StoreId) -> PathBuf {
-    let name = blake3::hash(store.root().as_os_str().as_encoded_bytes());
+    let mut name = blake3::Hasher::new();
+    name.update(store.root().as_os_str().as_encoded_bytes());
+    name.update(b"\0");
+    let name = name.update(store.layout().name().as_bytes()).finalize();
     let name = format!("{}.json", &name.to_hex()[..32]);
     history.dir().join("review").join(name)
 }

@@ -8,7 +8,6 @@
 mod acceptance;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +138,7 @@ impl State {
             return Ok(None);
         };
         let is_behind = missing.is_behind;
-        state.follow(history, store.root(), missing)?;
+        state.follow(history, store, missing)?;
         Ok(Some((state, is_behind)))
     }
 
@@ -147,11 +146,11 @@ impl State {
     pub(super) fn follow(
         &mut self,
         history: &History,
-        root: &Path,
+        store: &StoreId,
         missing: Missing,
     ) -> Result<()> {
         for record in &missing.records {
-            self.apply(history, root, record)?;
+            self.apply(history, store, record)?;
         }
         self.position = missing.position;
         self.forget_old();
@@ -163,20 +162,20 @@ impl State {
     /// in the lost file alone.
     pub(super) fn rebuilt(history: &History, store: &StoreId) -> Result<Option<Self>> {
         let (mut records, _) = history.records_since(FilePosition::default())?;
-        records.retain(|record| record.touches(&[store.root()]));
+        records.retain(|record| record.files.iter().any(|file| file.is_of(store)));
         if records.is_empty() {
             return Ok(None);
         }
         let mut state = Self::empty(history)?;
         let mut known: HashSet<String> = HashSet::new();
         for record in &records {
-            let files = record.files.iter().filter(|file| file.root == store.root());
+            let files = record.files.iter().filter(|file| file.is_of(store));
             for file in files.filter(|_| record.verb != ChangeVerb::Accept) {
                 if known.insert(file.path.clone()) && state.revision(&file.path).is_none() {
                     state.set(&file.path, file.before);
                 }
             }
-            state.apply(history, store.root(), record)?;
+            state.apply(history, store, record)?;
         }
         state.forget_old();
         Ok(Some(state))
@@ -188,18 +187,23 @@ impl State {
     }
 
     /// Applies a change of the journal.
-    pub(super) fn apply(&mut self, history: &History, root: &Path, record: &Record) -> Result<()> {
-        if self.apply_acceptance(history, root, record)? {
+    pub(super) fn apply(
+        &mut self,
+        history: &History,
+        store: &StoreId,
+        record: &Record,
+    ) -> Result<()> {
+        if self.apply_acceptance(history, store, record)? {
             return Ok(());
         }
-        let pair = renamed(record, root).filter(|(_, to)| !self.waiting.contains_key(&to.path));
+        let pair = renamed(record, store).filter(|(_, to)| !self.waiting.contains_key(&to.path));
         if let Some((from, to)) = pair {
             self.rename(history, record, (from, to))?;
         }
         let is_applied = |file: &FileChange| {
             pair.is_some_and(|(from, to)| file.path == from.path || file.path == to.path)
         };
-        let files = record.files.iter().filter(|file| file.root == root);
+        let files = record.files.iter().filter(|file| file.is_of(store));
         // A patch that proposes something is no memory.
         let files = files.filter(|file| !is_proposal(&file.root, &file.path));
         for file in files.filter(|file| !is_applied(file)) {
@@ -439,9 +443,9 @@ pub(super) fn written_count(history: &History, store: &StoreId) -> Result<Option
 }
 
 /// The old and the new file of a change that renamed one, or took a renaming back.
-fn renamed<'a>(record: &'a Record, root: &Path) -> Option<(&'a FileChange, &'a FileChange)> {
+fn renamed<'a>(record: &'a Record, store: &StoreId) -> Option<(&'a FileChange, &'a FileChange)> {
     let mut files = record.files.iter();
-    let of_this = |file: &&FileChange| file.root == root && !file.derived;
+    let of_this = |file: &&FileChange| file.is_of(store) && !file.derived;
     let (mut gone, mut new) = (None, None);
     for file in files.by_ref().filter(of_this) {
         match (file.before, file.after) {

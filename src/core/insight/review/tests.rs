@@ -204,6 +204,30 @@ fn the_first_sight_of_a_store_is_no_news() {
 }
 
 #[test]
+fn two_stores_with_one_root_know_their_own_files() {
+    let fixture = Fixture::new(&[]);
+    let root = fixture.root().join("workspace");
+    fs::create_dir(&root).expect("made");
+    let write = |name, text| fs::write(root.join(name), text).expect("writes");
+    write("MEMORY.md", "- one\n");
+    write("AGENTS.md", "Be kind.\n");
+    let layouts = [Layout::Entries, Layout::Instructions];
+    let stores = layouts.map(|layout| Store::open("s", &root, Some(layout)).expect("opens"));
+    let observe = || -> Vec<usize> {
+        let observed = |store| {
+            let observed = observe_store(&fixture.history, store, &fixture.moment());
+            observed.expect("observes").waiting
+        };
+        stores.iter().map(observed).collect()
+    };
+    assert_eq!((observe(), observe()), (vec![0, 0], vec![0, 0]));
+    write("AGENTS.md", "Be kind and brief.\n");
+    assert_eq!((observe(), observe()), (vec![0, 1], vec![0, 1]));
+    write("MEMORY.md", "- one\n- two\n");
+    assert_eq!((observe(), observe()), (vec![1, 1], vec![1, 1]));
+}
+
+#[test]
 fn what_was_there_before_is_told_until_it_is_accepted() {
     let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);
     let told = || here_before(&fixture.history, fixture.store.id()).expect("reads");

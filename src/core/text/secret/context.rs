@@ -184,7 +184,8 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
         password += 1;
     }
     let value = scan.slice(from..password);
-    if !value.is_empty() && !is_placeholder(value, ValuePosition::Setting) || value == "password" {
+    let is_word = ["pass", "pwd", "pw", "user", "username"].contains(&value);
+    if !value.is_empty() && !is_word && !is_placeholder(value, ValuePosition::Setting) {
         scan.accept("password in a URL", from..password);
     }
 }

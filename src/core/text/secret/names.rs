@@ -284,9 +284,10 @@ fn is_set(scan: &Scan<'_>, from: usize) -> bool {
 impl Stands {
     /// Whether the value of a name that ends in the word may be a secret.
     fn allow(self, name: &str, word: usize) -> bool {
-        /// Tokens that only mark a position in a list, or are not secret, and the name of a program.
-        const OTHERS: [&str; 7] = [
+        /// Tokens that only mark a position in a list or a document, or are not secret, and the name of a program.
+        const OTHERS: [&str; 8] = [
             "1password",
+            "doctoken",
             "nexttoken",
             "pagetoken",
             "continuationtoken",

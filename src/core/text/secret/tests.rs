@@ -116,6 +116,12 @@ const SECRETS: &[(&str, &str)] = &[
 /// Lines without a secret.
 #[rustfmt::skip] // One row per line.
 const INNOCENT: &[&str] = &[
+    "Total archived this pass: **65**.",
+    "Tests that pass: **12** of 14",
+    "docToken=HbRkdo7BhoQ2RQx5lG4cpyQknUc",
+    "session_key: agent:main:subagent:0b17d36b-a351-4f16-a302-1068ff4e0854",
+    "postgresql://user:pass@localhost:5432/shop",
+    "postgres://postgres:password@localhost",
     "fell back to `Username:` / `Password:` prompts on 2 hosts (`https` only)", "\"user=\" + user + \"\\npassword=\" + password + \"\\n\"",
     "assert.Contains(t, output, \"password=\"+expectedToken1) // \"", "--pass: #34d399;", "pass: #16a34a",
     "password: see the wiki, page 4b", "Password: 8+ characters, a # or a !", "password: ask kim@example.com for it", "password: use $PASSWORD or {{ pw }}",

@@ -38,7 +38,11 @@ impl ValuePosition {
 
 /// Whether a value is a secret of this kind.
 pub(super) fn is_secret(value: &str, kind: Kind, place: ValuePosition) -> bool {
-    let value = value.trim_end();
+    let value = match place {
+        // Emphasis: "Archived in this pass: **65**".
+        ValuePosition::Label => value.trim_end().trim_matches('*'),
+        _ => value.trim_end(),
+    };
     if is_placeholder(value, place) || is_path(value) || is_url(value) {
         return false;
     }
@@ -56,7 +60,7 @@ pub(super) fn is_secret(value: &str, kind: Kind, place: ValuePosition) -> bool {
                 | ValuePosition::Flag
                 | ValuePosition::Prose => 10,
             };
-            value.len() >= least && (is_random(value) || is_mixed_word(value))
+            value.len() >= least && (is_random(value) || is_mixed_word(value)) && !is_address(value)
         }
         Kind::Password => {
             let is_mixed = (traits.letters && traits.digits) || traits.symbols;
@@ -192,6 +196,13 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
     let lower = value.to_ascii_lowercase();
     let bare = lower.trim_end_matches([',', ';', '.', ')']);
     PARTS.iter().any(|part| lower.contains(part)) || WHOLE.contains(&bare)
+}
+
+/// Whether the value names a thing by words, as in `agent:main:41f8`.
+fn is_address(value: &str) -> bool {
+    let parts: Vec<&str> = value.split(':').collect();
+    let is_word = |part: &&str| part.len() > 2 && part.bytes().all(|b| b.is_ascii_lowercase());
+    parts.len() > 2 && parts[..2].iter().all(is_word)
 }
 
 /// Whether the value is a URL, which may follow a bracket or a name. Other values with `://` in

@@ -31,17 +31,41 @@ fn secrets_are_masked() {
             "i.md",
             "Try `curl -u freqtrade:freqtrade http://127.0.0.1:8080/api/v1/ping` first.\n",
         ),
+        (
+            "j.md",
+            "`DATABASE_URL='postgresql://user:pass@localhost:5432/shop' npm run build` passed.\n",
+        ),
+        ("k.md", "postgres://postgres:password@localhost:5432/shop\n"),
         ("g.md", "The database password is Tr0ub4dor&3!\n"),
         ("h.md", "DB_PASSWORD=s9-Kd7x2qW\n"),
+        ("l.md", "DB_PASSWORD=whatever\n"),
     ]);
     let found = fixture.findings("secret");
     let files: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
-    assert_eq!(files, ["a.md", "b.md", "g.md", "h.md"], "{found:?}");
+    assert_eq!(files, ["a.md", "b.md", "g.md", "h.md", "l.md"], "{found:?}");
+    assert!(
+        found.iter().all(|found| !found.message.contains("masked")),
+        "a word that is a secret"
+    );
     let shown = format!("{found:?}");
     assert!(
         !shown.contains(&token) && !shown.contains("hunter2secret"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_fix_of_hidden_text_leaves_plain_text_or_is_none() {
+    let red = memory("a", "a \u{1b}[1;31mred\u{1b}[0m wo\u{200b}rd");
+    let fixture = Fixture::new(&[
+        ("a.md", &red),
+        ("broken.md", "10 \u{e2}\u{80}\u{93} 12\n"),
+        ("cut.md", "the colour \u{1b} is\n"),
+        ("lines.md", "one\u{2028}two\n"),
+        ("wide.md", "t\0a\0i\0l\0\n"),
+    ]);
+    let fixed = fixture.fixed("hidden-text");
+    assert_eq!(fixed, super::only("a.md", &memory("a", "a red word")));
 }
 
 #[test]

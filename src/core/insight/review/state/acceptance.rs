@@ -4,12 +4,12 @@
 //! that was accepted before and the one that is accepted now. The files stay as they are.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use super::{OtherWrite, State, Waiting, other_write};
 use crate::core::Result;
 use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Record};
 use crate::core::disk::revision::Revision;
+use crate::core::memory::store::StoreId;
 use crate::core::text::diff;
 
 impl State {
@@ -18,11 +18,11 @@ impl State {
     pub(super) fn apply_acceptance(
         &mut self,
         history: &History,
-        root: &Path,
+        store: &StoreId,
         record: &Record,
     ) -> Result<bool> {
         let of_this = |record: &Record| -> Vec<FileChange> {
-            let files = record.files.iter().filter(|file| file.root == root);
+            let files = record.files.iter().filter(|file| file.is_of(store));
             files.cloned().collect()
         };
         if record.verb == ChangeVerb::Accept {
