@@ -112,6 +112,10 @@ pub fn embedded(text: &str) -> String {
             Some(_) => {}
             None => {
                 open = OpenBlock::begun_by(indent, bare);
+                // Some take it as the head of a table.
+                if open.is_some() && bare.contains('|') {
+                    return fenced(text);
+                }
                 if open.is_none() {
                     has_open &= !is_blank(bare);
                     let inner = line.trim_start_matches([' ', '\t', '>']);
@@ -234,6 +238,7 @@ mod tests {
             ),
             ("```\na\n``` \t\n## b", "```\na\n``` \t\n\\## b"),
             ("a `\n\u{a0}\n`<b>`", "a `\n\u{a0}\n`\\<b>`"),
+            ("~~~a|b\n-|-\n~~~", "```\n~~~a|b\n-|-\n~~~\n```"),
             ("| `a | <b> ` |", "| `a | \\<b> ` |"),
             ("| `a | \\\\<b> ` |", "| `a | \\\\\\<b> ` |"),
             (
