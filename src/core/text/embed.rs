@@ -21,12 +21,14 @@ pub fn embedded_line(text: &str) -> String {
 }
 
 /// Adds a line with its beginnings of HTML escaped, except in a code span that begins and ends on it.
-/// In a paragraph that `has_open` marks nobody knows where a span ends, and all are escaped.
+/// In a paragraph that `has_open` marks nobody knows where a span ends, and all are escaped, as on a
+/// line that may be a row of a table, whose cells end spans. A heading of the document's own kind and
+/// the definition of a link are escaped even in a list or a quote.
 fn escape_html(line: &str, has_open: &mut bool, out: &mut String) {
     let mut rest = line;
     let mut is_escaped = false;
     let inner = line.trim_start_matches(|c: char| " \t>*+-.)".contains(c) || c.is_ascii_digit());
-    if defines_link(inner) {
+    if defines_link(inner) || is_heading(inner) {
         out.push_str(&line[..line.len() - inner.len()]);
         out.push('\\');
         rest = inner;
@@ -35,7 +37,7 @@ fn escape_html(line: &str, has_open: &mut bool, out: &mut String) {
         let ticks = run(rest, '`');
         if ticks > 0 && !*has_open {
             let after = &rest[ticks..];
-            match closing(after, ticks).filter(|_| !is_escaped) {
+            match closing(after, ticks).filter(|_| !is_escaped && !line.contains('|')) {
                 Some(end) => {
                     out.push_str(&rest[..ticks + end]);
                     rest = &after[end..];
@@ -110,14 +112,18 @@ pub fn embedded(text: &str) -> String {
             Some(_) => {}
             None => {
                 open = OpenBlock::begun_by(indent, bare);
+                // Some take it as the head of a table.
+                if open.is_some() && bare.contains('|') {
+                    return fenced(text);
+                }
                 if open.is_none() {
-                    has_open &= !bare.trim().is_empty();
-                    out.push_str(&line[..indent]);
-                    let is_special = indent < 4 && is_special(bare, is_after_text);
-                    if is_special {
+                    has_open &= !is_blank(bare);
+                    let inner = line.trim_start_matches([' ', '\t', '>']);
+                    out.push_str(&line[..line.len() - inner.len()]);
+                    if is_after_text && is_underline(inner) {
                         out.push('\\');
                     }
-                    escape_html(bare, &mut has_open, &mut out);
+                    escape_html(inner, &mut has_open, &mut out);
                     out.push('\n');
                     is_after_text = !bare.is_empty();
                     continue;
@@ -156,7 +162,7 @@ impl OpenBlock {
 
     fn ends_at(&self, indent: usize, line: &str) -> bool {
         let length = run(line, self.mark);
-        indent < 4 && length >= self.length && line[length..].trim().is_empty()
+        indent < 4 && length >= self.length && is_blank(&line[length..])
     }
 }
 
@@ -165,16 +171,24 @@ fn run(line: &str, mark: char) -> usize {
     line.chars().take_while(|c| *c == mark).count()
 }
 
-/// Whether a line is a heading of the document's own kind, or underlines one.
-fn is_special(line: &str, is_after_text: bool) -> bool {
+/// Whether Markdown takes a text as blank.
+fn is_blank(text: &str) -> bool {
+    text.trim_matches([' ', '\t']).is_empty()
+}
+
+/// Whether a line is a heading of the document's own kind.
+fn is_heading(line: &str) -> bool {
     let marks = run(line, '#');
-    let is_heading =
-        (1..=2).contains(&marks) && line[marks..].chars().next().is_none_or(char::is_whitespace);
-    let is_underline = |mark: char| {
+    (1..=2).contains(&marks) && line[marks..].chars().next().is_none_or(char::is_whitespace)
+}
+
+/// Whether a line below text makes a heading of it.
+fn is_underline(line: &str) -> bool {
+    let underlines = |mark| {
         let length = run(line, mark);
-        length > 0 && line[length..].trim().is_empty()
+        length > 0 && is_blank(&line[length..])
     };
-    is_heading || is_after_text && (is_underline('=') || is_underline('-'))
+    underlines('=') || underlines('-')
 }
 
 #[cfg(test)]
@@ -217,6 +231,24 @@ mod tests {
             // The list may have ended, so that the second fence opens a block.
             ("- a\n  ```\nb\n  ```", "````\n- a\n  ```\nb\n  ```\n````"),
             ("- ```\n  a\n  ```\n", "````\n- ```\n  a\n  ```\n````"),
+            // Only spaces and tabs are blank.
+            (
+                "```\na\n```\u{3000}\n## b",
+                "```\na\n```\u{3000}\n## b\n```",
+            ),
+            ("```\na\n``` \t\n## b", "```\na\n``` \t\n\\## b"),
+            ("a `\n\u{a0}\n`<b>`", "a `\n\u{a0}\n`\\<b>`"),
+            ("~~~a|b\n-|-\n~~~", "```\n~~~a|b\n-|-\n~~~\n```"),
+            ("| `a | <b> ` |", "| `a | \\<b> ` |"),
+            ("| `a | \\\\<b> ` |", "| `a | \\\\\\<b> ` |"),
+            (
+                "- ## a\n\n      # b\n> 1. # c",
+                "- \\## a\n\n      \\# b\n> 1. \\# c",
+            ),
+            (
+                "> you\n> ===\n\n- you\n\t---",
+                "> you\n> \\===\n\n- you\n\t\\---",
+            ),
         ] {
             assert_eq!(embedded(text), expected, "{text}");
         }
