@@ -1,6 +1,7 @@
 //! Tests of kept logs, of one form after another and of every form that has a fixture.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
 
 use rusqlite::Connection;
 
