@@ -445,9 +445,15 @@ fn what_a_commit_removed_is_one_finding_for_each_memory_that_claims_it() {
     }
     home.file("project/src/built.ts", "let x = 1;\n");
     home.file("project/.memory/known.md", "First line.\n");
+    home.file("project/.env", "BILLING_RELAY_HOST=relay\n");
+    home.file(
+        "project/.memory/relay.md",
+        "Set `BILLING_RELAY_HOST` first.\n",
+    );
     commit(&home, "add tools");
     fs::remove_dir_all(home.project().join("tools")).expect("removed");
-    home.file("project/.gitignore", "tools/state.yaml\n");
+    fs::remove_file(home.project().join(".env")).expect("removed");
+    home.file("project/.gitignore", "tools/state.yaml\n.env\n");
     commit(&home, "drop the tools");
     // Written after the commit that removed it, in a file that was there.
     home.file("project/.memory/known.md", "First line.\nSee tools/a.sh.\n");

@@ -81,6 +81,10 @@ fn dead_names<'a>(
 ) -> Vec<(usize, &'a str, Found)> {
     let mut mentions = gone_paths(collection, project);
     mentions.extend(dead_name::uses(collection, project));
+    // What is ignored now may be there, on another machine too.
+    let paths = mentions.iter().map(|mention| mention.path.as_str());
+    let ignored = project.ignored(&paths.collect());
+    mentions.retain(|mention| !ignored.contains(&mention.path));
     mentions.retain(|mention| {
         let mut ranges = mention.ranges.iter();
         ranges.all(|range| is_claim(mention.document, range))
@@ -155,9 +159,6 @@ fn gone_paths<'a>(
             found.extend(named.into_values());
         }
     }
-    let paths = found.iter().map(|mention| mention.path.as_str());
-    let ignored = project.ignored(&paths.collect());
-    found.retain(|mention| !ignored.contains(&mention.path));
     found
 }
 
@@ -165,11 +166,12 @@ fn gone_paths<'a>(
 /// project writes, a part of a drawn tree, or a file of another folder.
 fn is_telling(project: &ProjectHistory, document: &Document, token: &Range<usize>) -> bool {
     let text = document.text[token.clone()].trim_start_matches("./");
+    let end = text.rsplit('.').next().unwrap_or_default();
     if text.contains('/') {
-        return true;
+        // What an agent keeps beside its memories it makes itself.
+        return !(text.starts_with("memory/") && WRITTEN.contains(&end));
     }
     let line = document.line_text(document.line_at(token.start));
-    let end = text.rsplit('.').next().unwrap_or_default();
     !WRITTEN.contains(&end)
         && !line.contains(['├', '└', '│'])
         && project.gone_folders_of(text) < MANY_FOLDERS
@@ -219,10 +221,11 @@ fn found_by_git(
             } else {
                 String::new()
             };
-            let went = if several.iter().all(|one| one.now.is_some()) {
-                "moved"
-            } else {
-                "removed"
+            let moved = several.iter().filter(|one| one.now.is_some()).count();
+            let went = match moved {
+                0 => "removed",
+                all if all == several.len() => "moved",
+                _ => "moved or removed",
             };
             let what = if several.iter().all(|one| one.definition.is_none()) {
                 "paths"
