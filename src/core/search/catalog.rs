@@ -343,11 +343,11 @@ pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<Stri
 ///
 /// [`Head::name`]: crate::core::log::Head::name
 pub fn log_title(log: &Log<'_>) -> String {
-    let name = match log.title() {
-        Some(title) => Some(title.to_owned()),
-        None => log.facts().and_then(|(head, _)| head.first_prompt),
-    };
-    safe_line(&name.unwrap_or_default())
+    if let Some(title) = log.title() {
+        return safe_line(title);
+    }
+    let head = log.facts().map(|(head, _)| head).unwrap_or_default();
+    safe_line(head.name(None).unwrap_or_default())
 }
 
 /// Returns the logs that are not understood: those of the corpus that have bytes and no text, and
