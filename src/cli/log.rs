@@ -11,7 +11,7 @@ use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::log::{
-    Agent, Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read,
+    Agent, Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read, says_something,
 };
 use crate::core::search::catalog::captured_events;
 use crate::core::search::index::LONGEST_MESSAGE;
@@ -63,7 +63,11 @@ fn captured(id: &str, world: &World) -> Result<Option<(LogFile, Transcript)>, Fa
             cwd: transcript.head.cwd,
             first: times.clone().min(),
             last: times.max(),
-            first_prompt: prompts.clone().next().map(|prompt| prompt.text.clone()),
+            first_prompt: prompts
+                .clone()
+                .find(|prompt| says_something(&prompt.text))
+                .or_else(|| prompts.clone().next())
+                .map(|prompt| prompt.text.clone()),
             last_prompt: prompts
                 .clone()
                 .next_back()
@@ -208,6 +212,7 @@ impl LogReport<'_> {
             parent: safe(&head.parent),
             fork_of: safe(&head.fork_of),
             first_prompt: safe(&head.first_prompt),
+            opening: safe(&head.opening),
             last_prompt: safe(&head.last_prompt),
             ..head.clone()
         }

@@ -23,7 +23,12 @@ pub(super) fn run(args: &PromoteArgs, world: &World) -> Reported<'static> {
         .collect();
     let quoted = world.read_whole_corpus(|logs| {
         let find_grip = |id: &str| world.find_grip(logs, id);
-        quotes(&logs.corpus, &find_grip, &references)
+        let marked = references.iter().map(|one| logs.catalog.marked(one));
+        quotes(
+            &logs.corpus,
+            &find_grip,
+            &marked.collect::<Result<Vec<_>, _>>()?,
+        )
     })??;
     let grips: Vec<&str> = quoted.iter().map(|quote| quote.grip.id.as_str()).collect();
     let grips = json!(grips);

@@ -12,6 +12,7 @@ use super::print::{Answer, Cell, Json, Printer, Report, Reported, Text, TextStyl
 use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
+use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::json::{
@@ -19,9 +20,10 @@ use crate::core::insight::timeline::json::{
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
-    Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand, log_named,
-    sessions_of, summarizer,
+    Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand,
+    log_named_by, sessions_of, summarizer,
 };
+use crate::core::log::marked_id;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::memory::layout::format_size;
@@ -90,7 +92,12 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     let nodes = world.read_corpus(|logs| {
         let (timeline, nodes) = if let Some(id) = args.log.as_deref().or(session) {
             let empty = world.empty_timeline(logs);
-            match log_named(&logs.corpus, id) {
+            let found = logs.catalog.log_named(id).and_then(|log| {
+                let marked = marked_id(&log.id, &log.path);
+                let number = log_named_by(&logs.corpus, log.agent, &marked);
+                number.ok_or_else(|| Error::not_found(format!("log {id}")))
+            });
+            match found {
                 Ok(number) => {
                     let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
                     let session = timeline.sessions().pop();
@@ -427,11 +434,14 @@ fn show_text(text: &str, citation: &str, printer: &mut Printer) -> io::Result<()
 
 pub(super) fn grip(args: &GripArgs, world: &World) -> Reported<'static> {
     let found = world.read_whole_corpus(|logs| {
-        let grip = world.find_grip(logs, &args.id)?;
+        let id = logs.catalog.marked(&args.id)?;
+        let Some(grip) = world.find_grip(logs, &id) else {
+            return Ok(None);
+        };
         let expanded = expand(&logs.corpus, &grip, args.before, args.after);
         let json = GripRows::new(&logs.corpus, &grip, &expanded).json();
-        Some((grip, expanded.state, json))
-    })?;
+        Ok::<_, Error>(Some((grip, expanded.state, json)))
+    })??;
     let Some((grip, state, json)) = found else {
         let unknown = format!("no grip {} is known; tome toc --json lists them", args.id);
         let unknown = Text::Error(safe_line(&unknown));

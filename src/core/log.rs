@@ -67,7 +67,7 @@ use crate::core::Result;
 
 pub use codex_jobs::{MemoryJob, memory_database, memory_jobs};
 pub use decode::{Decoder, read, read_each};
-pub use head::{Head, Skipped, TitleSource};
+pub use head::{Head, Skipped, TitleSource, says_something};
 pub use location::LogLocations;
 pub(in crate::core) use location::path_of_uri;
 pub use probe::{NotUnderstood, not_understood};

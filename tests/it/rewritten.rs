@@ -64,8 +64,30 @@ fn a_citation_of_an_id_in_two_projects_names_both_or_the_current_one() {
     has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
     session(&home, "-c", &here.display().to_string(), "said here");
     has(home.ok(&["read", &cited, "--all"]), ["said here"]);
-    // The copy of a session has the mark of the session.
+    // Every door takes the same one: here this project's, elsewhere the one with the mark.
     let id = mark.expect("a mark");
+    let begun = format!("{}@{}", &ID[..6], &id[ID.len() + 1..]);
+    let text = |args: &[&str]| home.run(args);
+    has(text(&["log", &ID[..6], "--all"]).out, ["said here"]);
+    has(text(&["log", &begun, "--all"]).out, ["said in a"]);
+    has(text(&["toc", "--log", &ID[..6], "--all"]).out, ["aid here"]);
+    has(text(&["toc", "--log", &begun, "--all"]).out, ["aid in a"]);
+    has(text(&["grip", &cited, "--all"]).out, ["said here"]);
+    has(text(&["grip", &marked, "--all"]).out, ["said in a"]);
+    has(text(&["promote", &cited, "--dry-run"]).out, ["said here"]);
+    fs::remove_dir_all(home.path().join(".claude/projects/-c")).expect("deleted");
+    for args in [
+        &["log", &ID[..6], "--all"][..],
+        &["toc", "--log", ID, "--all"],
+        &["toc", "--log", &ID[..6], "--all"],
+        &["grip", &cited],
+        &["promote", &cited, "--dry-run"],
+    ] {
+        let refused = home.run(args);
+        assert_ne!(refused.code, 0, "{args:?}");
+        has(&refused.err, ["several logs have this id", id, "(/b)"]);
+    }
+    // The copy of a session has the mark of the session.
     home.ok(&["keep", id, "--all"]);
     fs::remove_dir_all(home.path().join(".claude/projects/-a")).expect("deleted");
     has(home.ok(&["read", &marked, "--all"]), ["said in a"]);

@@ -47,7 +47,6 @@ use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::catalog::{last_activity, listings};
 use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::search::semantic::Semantic;
-use crate::core::{Error, Result};
 
 use event::{Event, LogEvents, Place, Texts};
 use grip::{Expanded, Grip, GripState};
@@ -388,13 +387,19 @@ fn replaced(before: &LogRecord, after: &LogRecord) -> Vec<Grip> {
 
 /// Returns a grip's event with so much of what was said before and behind it, from the corpus.
 pub fn expand(corpus: &Corpus, grip: &Grip, before: usize, after: usize) -> Expanded {
-    match log_named_by(corpus, grip.agent, &grip.log) {
-        Some(log) => {
-            let events = LogEvents::of(corpus, log);
-            grip.expand(&events, before, after)
-        }
-        None => Expanded::nothing(GripState::Gone),
+    let logs = corpus.logs().enumerate();
+    let named = logs.filter(|(_, log)| log.agent() == Some(grip.agent) && log.is_named(&grip.log));
+    let expand = |(log, _)| grip.expand(&LogEvents::of(corpus, log), before, after);
+    let mut expanded = named.map(expand);
+    let Some(first) = expanded.next() else {
+        return Expanded::nothing(GripState::Gone);
+    };
+    // Another log may have the same id.
+    let is_current = |one: &Expanded| one.state == GripState::Current;
+    if is_current(&first) {
+        return first;
     }
+    expanded.find(is_current).unwrap_or(first)
 }
 
 /// Returns the events of a span, sorted by time, of those logs that `is_wanted` selects; and whether
@@ -485,29 +490,6 @@ pub(in crate::core::insight) fn record_name(log: &Log<'_>) -> String {
 pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
     let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(id);
     corpus.logs().position(is_it)
-}
-
-/// Finds the log with this id, or the only one whose id starts with it. The name of its agent and a
-/// colon may stand before the id, as in citations.
-pub fn log_named(corpus: &Corpus, id: &str) -> Result<usize> {
-    let named = id.split_once(':');
-    let named = named.and_then(|(name, id)| Some((Agent::named(name)?, id)));
-    let (agent, wanted) = named.map_or((None, id), |(agent, id)| (Some(agent), id));
-    let is_wanted = |log: &Log<'_>| agent.is_none() || log.agent() == agent;
-    let is_it = |log: Log<'_>| log.is_named(wanted) && is_wanted(&log);
-    if let Some(exact) = corpus.logs().position(is_it) {
-        return Ok(exact);
-    }
-    let logs = corpus.logs().enumerate();
-    let mut found = logs.filter(|(_, log)| log.id().starts_with(wanted) && is_wanted(log));
-    match (found.next(), found.next()) {
-        (Some((number, _)), None) => Ok(number),
-        (Some(_), Some(_)) => Err(Error::refused(
-            id,
-            "more than one log starts with this; give more of the id",
-        )),
-        (None, _) => Err(Error::not_found(format!("log {id}"))),
-    }
 }
 
 /// Returns for each log of a corpus whether it is a session: no subagent's, no older copy, not

@@ -1,5 +1,8 @@
 //! What a log tells about itself: its metadata, and what of it could not be read.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::core::disk::foreign::LONGEST_RECORD;
@@ -47,6 +50,9 @@ pub struct Head {
     /// The beginning of the first prompt that says something, or else of the first: the user's, or in
     /// a subagent's log its task.
     pub first_prompt: Option<String>,
+    /// The beginning of the agent's first words, if the prompts so far say nothing.
+    #[serde(default)]
+    pub opening: Option<String>,
     /// The beginning of the last prompt that the user wrote.
     pub last_prompt: Option<String>,
     /// The number of prompts that the user wrote.
@@ -135,9 +141,10 @@ impl Head {
         own.or_else(|| listed.filter(|title| !is_placeholder(title)))
     }
 
-    /// Returns what a session is called everywhere: by its title, or else by its first prompt.
+    /// Returns what a session is called everywhere: by its title, or else by its first prompt, or, if
+    /// that says nothing, by the agent's first words.
     pub fn name<'a>(&'a self, listed: Option<&'a str>) -> Option<&'a str> {
-        let title = self.entitled(listed);
+        let title = self.entitled(listed).or(self.opening.as_deref());
         title.or(self.first_prompt.as_deref())
     }
 
@@ -154,8 +161,15 @@ impl Head {
     }
 }
 
-/// Whether a prompt tells what a session is about: not an answer such as `y`, nor a command alone.
-pub(super) fn says_something(prompt: &str) -> bool {
+/// Whether a prompt tells what a session is about: not an answer such as `y`, nor a command or the
+/// mark of an image alone, nor what only carries work on.
+pub fn says_something(prompt: &str) -> bool {
+    static CARRIES_ON: LazyLock<Regex> = LazyLock::new(|| {
+        let words = r"go|on|ahead|continue|proceed|resume|keep|going|carry|ok|okay|sure|yes|yeah|yep|no|please|do|it|that|this|so|and|then|now|next|again|thanks?|you|great|good|nice|weiter|bitte|danke|continua|continúa|继续|繼續|続けて|계속";
+        Regex::new(&format!(r"(?i)^(?:\b(?:{words})\b|\W)*$")).expect("a valid pattern")
+    });
+    static IMAGE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[[Ii]mage[^\]\n]*\]").expect("a valid pattern"));
     /// The number of letters from which a prompt does.
     const LETTERS: usize = 5;
     let prompt = prompt.trim();
@@ -171,7 +185,13 @@ pub(super) fn says_something(prompt: &str) -> bool {
         '\u{2e80}'.. if c.is_alphanumeric() => 3,
         _ => usize::from(c.is_alphanumeric()),
     };
-    said.chars().map(weight).sum::<usize>() >= LETTERS
+    let said = IMAGE.replace_all(said, "");
+    let mut letters = 0;
+    let has_letters = said.chars().any(|c| {
+        letters += weight(c);
+        letters >= LETTERS
+    });
+    has_letters && !CARRIES_ON.is_match(&said)
 }
 
 /// Whether a title is blank, or the one that an agent gives to every new session.

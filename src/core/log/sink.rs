@@ -232,6 +232,7 @@ impl<'a> Sink<'a> {
         match (role, origin) {
             (Role::User, _) => self.count_turn(&text),
             (_, Origin::Agent) => self.note_task(&text),
+            (Role::Assistant, _) => self.note_opening(&text),
             _ => {}
         }
         self.push(role, MessageKind::Text, text).origin = origin;
@@ -445,11 +446,24 @@ impl<'a> Sink<'a> {
             .is_none_or(|first| !says_something(first) && says_something(&prompt));
         if is_first {
             head.first_prompt = Some(prompt.clone());
+            head.opening = None;
         }
         head.last_prompt = Some(prompt);
         if self.carry.turn != self.line {
             self.carry.turn = self.line;
             head.turns += 1;
+        }
+    }
+
+    /// Keeps the agent's first words behind prompts that say nothing.
+    fn note_opening(&mut self, text: &str) {
+        let head = &mut self.carry.head;
+        let prompt = head
+            .first_prompt
+            .as_deref()
+            .filter(|_| head.opening.is_none());
+        if prompt.is_some_and(|prompt| !says_something(prompt)) {
+            head.opening = Some(beginning(text));
         }
     }
 
@@ -628,6 +642,12 @@ mod tests {
                 "/review the last two",
             ),
             (&["ok", "你好啊"], "你好啊"),
+            (&["[Image #1]", "why is it red"], "why is it red"),
+            (&["continue", "Go on!", "fix the parser"], "fix the parser"),
+            (
+                &["yes please do that", "继续", "Continue with the parser"],
+                "Continue with the parser",
+            ),
         ] {
             let mut carry = Carry::default();
             let mut messages = Vec::new();
@@ -637,6 +657,20 @@ mod tests {
                 .for_each(|prompt| sink.prompt((*prompt).to_owned()));
             assert_eq!(carry.head.first_prompt.as_deref(), Some(first));
         }
+    }
+
+    #[test]
+    fn a_session_whose_prompts_say_nothing_is_named_by_the_agents_first_words() {
+        let mut carry = decoded("y");
+        let mut messages = Vec::new();
+        let mut sink = Sink::new(&mut carry, &mut messages, 2);
+        sink.add(Speaker::Model, "Reading the parser.".to_owned());
+        sink.add(Speaker::Model, "Done.".to_owned());
+        sink.prompt("ok".to_owned());
+        assert_eq!(sink.head().name(None), Some("Reading the parser."));
+        assert_eq!(sink.head().name(Some("listed")), Some("listed"));
+        sink.prompt("now fix the lexer".to_owned());
+        assert_eq!(sink.head().name(None), Some("now fix the lexer"));
     }
 
     #[test]

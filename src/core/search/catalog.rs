@@ -205,30 +205,58 @@ impl LogCatalog {
         Ok(None)
     }
 
-    /// Returns the log with this id, or the only one whose id starts with it. Of several with one id,
+    /// Returns the log with this id, or the only one whose id starts with it; a mark may stand behind
+    /// it, and the name of its agent and a colon before it, as in citations. Of several with one id,
     /// that of the current project is meant.
-    pub fn log_named(&self, id: &str) -> Result<LogFile> {
-        let files = self.files();
-        let exact: Vec<&LogFile> = files
-            .iter()
-            .filter(|log| is_named(id, &log.id, &log.path))
-            .collect();
-        match exact.as_slice() {
-            [] => {}
-            [only] => return Ok((*only).clone()),
-            several => return self.one_of(id, several),
+    pub fn log_named(&self, name: &str) -> Result<LogFile> {
+        let agent = name.split_once(':');
+        let agent = agent.and_then(|(agent, id)| Some((Agent::named(agent)?, id)));
+        let (agent, id) = agent.map_or((None, name), |(agent, id)| (Some(agent), id));
+        let mut files = self.files();
+        files.retain(|log| agent.is_none_or(|agent| log.agent == agent));
+        let is_exact = |log: &&LogFile| is_named(id, &log.id, &log.path);
+        let begins = |log: &&LogFile| {
+            let is_marked = |(id, mark): (&str, &str)| {
+                log.id.starts_with(id)
+                    && is_named(&format!("{}@{mark}", log.id), &log.id, &log.path)
+            };
+            log.id.starts_with(id) || id.rsplit_once('@').is_some_and(is_marked)
+        };
+        let mut found: Vec<&LogFile> = files.iter().filter(is_exact).collect();
+        if found.is_empty() {
+            found = files.iter().filter(begins).collect();
         }
-        let mut found = files.iter().filter(|log| log.id.starts_with(id));
-        match (found.next(), found.next()) {
-            (Some(log), None) => Ok(log.clone()),
-            (Some(first), Some(second)) => Err(Error::refused(
-                id,
-                format!(
-                    "more than one log starts with it: {}, {}; give more of the id",
-                    first.id, second.id
-                ),
-            )),
-            (None, _) => Err(Error::not_found(format!("log {id}"))),
+        match found.as_slice() {
+            [] => Err(Error::not_found(format!("log {name}"))),
+            [only] => Ok((*only).clone()),
+            [first, others @ ..] => match others.iter().find(|other| other.id != first.id) {
+                None => self.one_of(name, &found),
+                Some(other) => Err(Error::refused(
+                    name,
+                    format!(
+                        "more than one log starts with it: {}, {}; give more of the id",
+                        first.id, other.id
+                    ),
+                )),
+            },
+        }
+    }
+
+    /// Returns a citation of a log with the mark of the one that [`LogCatalog::log_named`] takes, and
+    /// any other text as it is. In the scope of a project, its log is the only one.
+    pub fn marked(&self, reference: &str) -> Result<String> {
+        let Ok(citation) = reference.parse::<Citation>();
+        let agent = citation.store.as_deref().and_then(Agent::named);
+        let (Some(agent), LogScope::All) = (agent, self.scope) else {
+            return Ok(reference.to_owned());
+        };
+        match self.log_named(&format!("{}:{}", agent.name(), citation.path)) {
+            Ok(file) => {
+                let path = marked_id(&file.id, &file.path);
+                Ok(Citation { path, ..citation }.to_string())
+            }
+            Err(Error::NotFound { .. }) => Ok(reference.to_owned()),
+            Err(error) => Err(error),
         }
     }
 
@@ -315,11 +343,11 @@ pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<Stri
 ///
 /// [`Head::name`]: crate::core::log::Head::name
 pub fn log_title(log: &Log<'_>) -> String {
-    let name = match log.title() {
-        Some(title) => Some(title.to_owned()),
-        None => log.facts().and_then(|(head, _)| head.first_prompt),
-    };
-    safe_line(&name.unwrap_or_default())
+    if let Some(title) = log.title() {
+        return safe_line(title);
+    }
+    let head = log.facts().map(|(head, _)| head).unwrap_or_default();
+    safe_line(head.name(None).unwrap_or_default())
 }
 
 /// Returns the logs that are not understood: those of the corpus that have bytes and no text, and

@@ -189,7 +189,10 @@ impl Grip {
         let at = on_line.next()?;
         let event = events.read(at..at + 1, Texts::All).next()?;
         let log = corpus.logs().nth(number)?;
-        Some(Self::new(agent, log.id(), &event, 1))
+        Some(Self {
+            log: log.cited_id(),
+            ..Self::new(agent, log.id(), &event, 1)
+        })
     }
 
     /// Finds the event of a grip with this id in the corpus.
@@ -222,6 +225,7 @@ impl Grip {
             })?;
             Some(Self {
                 id: id.to_owned(),
+                log: log.cited_id(),
                 ..Self::new(agent, log.id(), &event, line)
             })
         })

@@ -120,9 +120,10 @@ impl TimelineQueries<'_> {
         in_memories: Option<&Grip>,
         (before, after): (usize, usize),
     ) -> Result<Found<Option<GripRows>>> {
+        let id = self.catalog.marked(id)?;
         self.read(|corpus, timeline| {
             let grip = in_memories.cloned();
-            let grip = grip.or_else(|| timeline.grip(corpus, id))?;
+            let grip = grip.or_else(|| timeline.grip(corpus, &id))?;
             let expanded = expand(corpus, &grip, before, after);
             Some(GripRows::new(corpus, &grip, &expanded).shortened())
         })

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
-use crate::core::log::Agent;
+use crate::core::log::{Agent, says_something};
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe_line;
@@ -81,10 +81,9 @@ impl CapturedSession {
         self.cwd = self.cwd.take().or_else(|| event.metadata.remove("cwd"));
         if event.event_type == "user_message" && event.role == "user" {
             let prompt: String = safe_line(&event.text).chars().take(LONGEST).collect();
-            let first = self
-                .prompts
-                .take()
-                .map_or_else(|| prompt.clone(), |(first, _)| first);
+            let first = self.prompts.take().map(|(first, _)| first);
+            let first = first.filter(|first| says_something(first) || !says_something(&prompt));
+            let first = first.unwrap_or_else(|| prompt.clone());
             self.prompts = Some((first, prompt));
             self.turns += 1;
         }

@@ -11,7 +11,7 @@ use super::choose::terms;
 use super::clause::pattern;
 use super::{commit, request};
 use crate::core::insight::timeline::event::Event;
-use crate::core::log::MessageKind;
+use crate::core::log::{MessageKind, Role, says_something};
 use crate::core::text::display::safe_line;
 use crate::core::text::{fold, is_common};
 
@@ -93,11 +93,19 @@ pub(super) fn of_calls(events: &[Event], files: &[String]) -> Option<String> {
     Some(format!("{verb} {}{more}", names.join(", ")))
 }
 
-/// Returns the first words of the first message that has any.
+/// Returns the first words of the first prompt that says something, or else of the agent, or else of
+/// any message that has some, as a session is called.
 pub(super) fn of_words(events: &[Event]) -> String {
-    let said = events.iter().map(|event| cut(&safe_line(&event.text)));
-    let mut said = said.filter(|words| words.contains(char::is_alphanumeric));
-    capitalized(&said.next().unwrap_or_default())
+    let has_words = |event: &&Event| event.text.contains(char::is_alphanumeric);
+    let mut texts = events
+        .iter()
+        .filter(has_words)
+        .filter(|event| event.kind == MessageKind::Text);
+    let asked = |event: &&Event| event.role == Role::User && says_something(&event.text);
+    let first = texts.clone().find(asked);
+    let first = first.or_else(|| texts.find(|event| event.role == Role::Assistant));
+    let first = first.or_else(|| events.iter().find(has_words));
+    capitalized(&first.map_or_else(String::new, |event| cut(&safe_line(&event.text))))
 }
 
 /// Returns a clause in at most so many words: the whole, or its first part up to a comma or a
@@ -260,7 +268,6 @@ fn is_proper(before: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::log::Role;
 
     #[test]
     fn a_title_says_what_was_asked_and_what_came_of_it() {
@@ -316,6 +323,15 @@ mod tests {
             Event::test(2, Role::User, "ok go"),
         ];
         assert_eq!(of_words(&short), "Ok go");
+        let mut named = vec![
+            Event::test(1, Role::User, "`y`"),
+            Event::test(2, Role::Assistant, "ok sure"),
+        ];
+        assert_eq!(of_words(&named), "Ok sure");
+        named.push(Event::test(3, Role::User, "[Image #1]"));
+        named.push(Event::test(4, Role::User, "continue"));
+        named.push(Event::test(5, Role::User, "a bug in login"));
+        assert_eq!(of_words(&named), "A bug in login");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::clause::pattern;
 use super::request::{self, Reply};
 use super::{PointKind, Summary, choose, commit, heading, report, texts};
 use crate::core::insight::timeline::event::{Event, QUESTION_TOOL};
-use crate::core::log::{MessageKind, Role};
+use crate::core::log::{MessageKind, Role, says_something};
 use crate::core::text::Term;
 use crate::core::text::display::safe_line;
 
@@ -88,7 +88,7 @@ fn said(events: &[Event]) -> Vec<Candidate<'_>> {
                 Some(reply) => found.extend(before.and_then(|before| agreed(before, event, reply))),
                 None => found.extend(requests(*at, event, has_asked)),
             }
-            has_asked = true;
+            has_asked |= says_something(&event.text);
             turn = *at;
             continue;
         }
