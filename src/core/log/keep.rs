@@ -136,7 +136,8 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         },
         head: original.head,
         copy: Path::new(&location::name(&folder)).join(&tail),
-        kept: location::modified(&begun),
+        // Later than every other copy of it, also of the same moment.
+        kept: location::modified(&begun).max(last_kept(dir, log).map(|last| last + 1)),
         bytes: bytes_of(&folder),
     };
     let beside = &place.description;
@@ -360,6 +361,14 @@ struct Kept {
     folder: PathBuf,
     /// The bytes that they had.
     bytes: u64,
+}
+
+/// When a log was kept last.
+fn last_kept(dir: &Path, log: &LogFile) -> Option<i64> {
+    let of_log = all_of(dir).into_iter().filter(|copy| {
+        copy.log.agent == log.agent && copy.log.id == log.id && copy.original.path == log.path
+    });
+    of_log.filter_map(|copy| copy.at).max()
 }
 
 fn all_of(dir: &Path) -> Vec<Kept> {
