@@ -22,25 +22,29 @@ const SETTINGS: [&str; 2] = ["opencode.json", "opencode.jsonc"];
 const CONFIG_DIR: &str = "OPENCODE_CONFIG_DIR";
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
-    let folders = folders_up(start);
+    let is_on = |name: &str| matches!(start.variable(name), Some("1" | "true"));
+    let environment = start.environment;
+    let own = start.variable(CONFIG_DIR).map(Path::new);
+    let own = own.unwrap_or(&environment.opencode);
+    // Without the project, only the user's own directory counts.
+    let is_without_project = is_on("OPENCODE_DISABLE_PROJECT_CONFIG");
+    let folders = if is_without_project {
+        Vec::new()
+    } else {
+        folders_up(start)
+    };
     let mut found: Vec<(PathBuf, PieceKind, Source)> = Vec::new();
     let mut add = |file: PathBuf, kind: PieceKind, source: Source| {
         if !found.iter().any(|(known, ..)| *known == file) {
             found.push((file, kind, source));
         }
     };
-    let home = &start.environment.home;
-    let is_on = |name: &str| matches!(start.variable(name), Some("1" | "true"));
+    let home = &environment.home;
     let without_claude =
         is_on("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT") || is_on("OPENCODE_DISABLE_CLAUDE_CODE");
-    let own = start
-        .variable(CONFIG_DIR)
-        .map(|folder| Path::new(folder).join("AGENTS.md"));
-    let own = own
-        .into_iter()
-        .chain([start.environment.opencode.join("AGENTS.md")]);
     let claude = (!without_claude).then(|| home.join(".claude/CLAUDE.md"));
-    if let Some(file) = own.chain(claude).find(|file| file.exists()) {
+    let mut users = [own.join("AGENTS.md")].into_iter().chain(claude);
+    if let Some(file) = users.find(|file| file.exists()) {
         add(file, PieceKind::User, Source::Own);
     }
     let named = |name: &str| -> Vec<PathBuf> {
@@ -73,6 +77,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         let name = expanded.file_name().unwrap_or_default().to_string_lossy();
         let places: Vec<(&Path, &str)> = match expanded.parent() {
             Some(folder) if expanded.is_absolute() => vec![(folder, &name)],
+            _ if is_without_project => vec![(own, pattern.as_str())],
             _ => folders
                 .iter()
                 .map(|folder| (*folder, pattern.as_str()))
@@ -151,26 +156,16 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
     });
     let mut patterns: Vec<Pattern> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
-    let files = own.chain(named).chain(project).chain(hidden).chain(last);
-    for (file, folder, source) in files {
-        let Found::Content(bytes) = start.read(&file, source) else {
-            continue;
-        };
-        let text = decoded(&bytes);
-        let settings = parse_to_value(&text, &ParseOptions::default())
-            .ok()
-            .flatten();
-        let Some(JsonValue::Object(settings)) = settings else {
-            continue;
-        };
-        let listed = settings.get_array("instructions");
-        for pattern in listed.into_iter().flat_map(|list| list.iter()) {
-            if let JsonValue::String(pattern) = pattern
-                && patterns.len() <= MOST_PATTERNS
-                && known.insert(pattern.to_string())
-            {
+    // Of the user's own settings, the last list is the only one.
+    let own = own.filter_map(|place| Some((listed(start, &place.0, place.2)?, place)));
+    let own = own.last();
+    let others = named.into_iter().chain(project).chain(hidden).chain(last);
+    let others = others.filter_map(|place| Some((listed(start, &place.0, place.2)?, place)));
+    for (listed, (_, folder, source)) in own.into_iter().chain(others) {
+        for text in listed {
+            if patterns.len() <= MOST_PATTERNS && known.insert(text.clone()) {
                 patterns.push(Pattern {
-                    text: pattern.to_string(),
+                    text,
                     folder: folder.to_owned(),
                     source,
                 });
@@ -178,6 +173,24 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
         }
     }
     patterns
+}
+
+/// Returns the patterns that one file of settings lists, if it has a list.
+fn listed(start: &Start<'_>, file: &Path, source: Source) -> Option<Vec<String>> {
+    let Found::Content(bytes) = start.read(file, source) else {
+        return None;
+    };
+    let text = decoded(&bytes);
+    let settings = parse_to_value(&text, &ParseOptions::default());
+    let JsonValue::Object(settings) = settings.ok()?? else {
+        return None;
+    };
+    let listed = settings.get_array("instructions")?.iter();
+    let texts = listed.filter_map(|pattern| match pattern {
+        JsonValue::String(pattern) => Some(pattern.to_string()),
+        _ => None,
+    });
+    Some(texts.collect())
 }
 
 fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> Option<Piece> {
