@@ -157,8 +157,8 @@ fn patterns(start: &Start<'_>, folders: &[&Path]) -> Vec<Pattern> {
     let mut patterns: Vec<Pattern> = Vec::new();
     let mut known: HashSet<String> = HashSet::new();
     // Of the user's own settings, the last list is the only one.
-    let own = own.filter_map(|place| Some((listed(start, &place.0, place.2)?, place)));
-    let own = own.last();
+    let mut own = own.filter_map(|place| Some((listed(start, &place.0, place.2)?, place)));
+    let own = own.next_back();
     let others = named.into_iter().chain(project).chain(hidden).chain(last);
     let others = others.filter_map(|place| Some((listed(start, &place.0, place.2)?, place)));
     for (listed, (_, folder, source)) in own.into_iter().chain(others) {
