@@ -49,6 +49,15 @@ impl ReviewDialog {
         notes.collect()
     }
 
+    /// The rows that the notes leave for the difference.
+    fn diff_height(&self, cx: &PaneContext<'_>) -> u16 {
+        let inner = Dialog::inner(self.area(cx));
+        let noted = self.wrapped_notes(inner.width, cx.theme).len();
+        inner
+            .height
+            .saturating_sub(u16::try_from(noted).unwrap_or(0))
+    }
+
     /// What the change does, for the title.
     fn name(&self) -> String {
         let asked = self.change.edits.iter().filter(|edit| !edit.derived);
@@ -194,11 +203,8 @@ impl Pane for ReviewDialog {
     }
 
     fn scroll_by(&mut self, lines: isize, cx: &PaneContext<'_>) -> Vec<Step> {
-        let area = self.area(cx);
-        let width = area.width.saturating_sub(4);
-        let noted = u16::try_from(self.wrapped_notes(width, cx.theme).len()).unwrap_or(0);
-        let height = area.height.saturating_sub(2 + noted);
-        self.diff.scroll(lines, width, height);
+        let width = Dialog::inner(self.area(cx)).width;
+        self.diff.scroll(lines, width, self.diff_height(cx));
         Vec::new()
     }
 
@@ -206,7 +212,7 @@ impl Pane for ReviewDialog {
         let area = self.area(cx);
         let inner = Dialog::inner(area);
         let lines = self.diff.lines(cx.theme, inner.width).len();
-        let place = shown_lines(self.diff.top(), inner.height, lines, cx.theme);
+        let place = shown_lines(self.diff.top(), self.diff_height(cx), lines, cx.theme);
         let dialog = Dialog::new(cx, area, self.name(), self.key_context());
         let dialog = dialog.with_word(Action::Confirm, &self.act_name());
         Some(dialog.with_right(place))

@@ -216,10 +216,12 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
         }];
         let parts = found.get(&hunk.id).unwrap_or(&whole);
         for part in parts {
-            let own = match parts.as_slice() {
+            let mut own = match parts.as_slice() {
                 [_] => hunk.clone(),
                 _ => hunk.part(part.lines.clone()),
             };
+            let origin = part.by.as_ref().map(|(_, origin)| origin);
+            own.citation = origin.and_then(|origin| origin.citation.clone());
             match groups
                 .iter_mut()
                 .find(|(by, _)| session(by.as_ref()) == session(part.by.as_ref()))

@@ -522,6 +522,7 @@ mod tests {
             new: 0..4,
             text: "+a\n+b\n+c\n+d\n".to_owned(),
             entry: None,
+            citation: None,
             first: 0,
             replacements: vec![Replacement {
                 old: 0..0,

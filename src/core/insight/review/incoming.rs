@@ -303,6 +303,7 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
             new: hunk.new,
             text,
             entry: None,
+            citation: None,
             first: 0,
             replacements: hunk.replacements,
         }

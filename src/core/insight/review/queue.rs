@@ -169,6 +169,8 @@ pub struct ReviewHunk {
     pub text: String,
     /// The fragment of the entry that it begins in, in a file of several.
     pub entry: Option<String>,
+    /// The message that wrote it, if it is known for the hunk by itself.
+    pub citation: Option<String>,
     /// The number of its first line in the text of the hunk that it is a part of.
     pub(super) first: usize,
     pub(super) replacements: Vec<Replacement>,
@@ -269,6 +271,7 @@ impl ReviewHunk {
             new: begins.1..new,
             text,
             entry: self.entry.clone(),
+            citation: self.citation.clone(),
             first,
             replacements,
         }
@@ -420,6 +423,7 @@ fn items(
             new: hunk.new,
             text,
             entry,
+            citation: None,
             first: 0,
             replacements: hunk.replacements,
         });

@@ -131,9 +131,12 @@ impl<'a> Replay<'a> {
                 }
             }
             Step::Change(record, after) => {
+                let is_undone = matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo);
+                let gone_before = is_undone.then(|| self.removed.clone());
                 self.set(after, Some(self.caller(record).unwrap_or(number)));
-                // What is undone was there before.
-                if matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo) {
+                // What is undone was there before, or was gone before.
+                if let Some(gone_before) = gone_before {
+                    self.removed.extend(gone_before);
                     let new = self.parts.iter_mut().flatten();
                     for line in new.filter(|line| line.by == Some(number)) {
                         line.by = self.lost.get(&line.text).copied().unwrap_or(line.by);
@@ -642,6 +645,25 @@ mod tests {
         let text =
             "the first line\nthe second line\nby hand here\nthe fourth line\nthe third line\n";
         assert_eq!(times(&calls, &[], text), [1, 1, 0, 2, 0]);
+    }
+
+    #[test]
+    fn what_an_undo_takes_away_again_is_gone_by_whoever_took_it_first() {
+        let (first, second) = (
+            "the first line\ntwo lines\n",
+            "the first line\nthree lines\n",
+        );
+        let calls = [whole(1, first), edit(2, "two lines", "three lines")];
+        let reverted = seen(3, second, first);
+        let mut undone = seen(4, first, second);
+        undone.0.verb = ChangeVerb::Undo;
+        let changes = [reverted, undone];
+        let changes = changes
+            .iter()
+            .map(|(record, before, after)| (record, before.clone(), after.clone()));
+        let replay = Replay::new(&calls, changes.collect(), None);
+        let remover = replay.remover("two lines");
+        assert!(matches!(remover, Some(Step::Call(call)) if call.time == Some(2)));
     }
 
     #[test]

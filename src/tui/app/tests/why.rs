@@ -14,14 +14,14 @@ use crate::tui::effect::{CurateJob, Effect, WhyJob};
 use crate::tui::event::{CurateStep, Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
 
-fn attribution(hunk: &str) -> Attributions {
+fn attribution(hunk: &str, line: u64) -> Attributions {
     let author = Author {
         who: "claude-code".to_owned(),
         door: "files".to_owned(),
     };
     let origin = Origin {
         session: "5e551011".to_owned(),
-        citation: Some("claude-code:5e551011#L7".to_owned()),
+        citation: Some(format!("claude-code:5e551011#L{line}")),
     };
     let lines = WrittenLines {
         lines: 0..9,
@@ -35,7 +35,7 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     let mut ui = TestApp::reviewing();
     ui.after("G").shows(["another program"]);
     let hunk = ui.ids("grace.md").remove(0);
-    let found = attribution(&hunk);
+    let found = attribution(&hunk, 7);
     let writers = found.values().flatten().filter_map(|part| part.by.as_ref());
     let words = writers.filter_map(|(_, origin)| {
         let said = "the grace period\nis ten seconds".to_owned();
@@ -55,6 +55,25 @@ fn an_item_joins_the_session_that_the_logs_name_and_stays_there() {
     let effects = ui.press("A");
     let accepted = format!("{effects:?}");
     assert!(ids.iter().all(|id| accepted.contains(id)), "{accepted}");
+}
+
+#[test]
+fn a_hunk_comes_with_the_words_before_its_own_message() {
+    let mut ui = TestApp::reviewing();
+    let hunks = ui.ids("auth.md");
+    let mut found = attribution(&hunks[0], 7);
+    found.extend(attribution(&hunks[1], 12));
+    let said = [(7, "it is a state"), (12, "half an hour then")];
+    let words = said.map(|(line, said)| {
+        let citation = format!("claude-code:5e551011#L{line}");
+        (citation, said.to_owned())
+    });
+    let words = words.into_iter().collect();
+    ui.tell(Event::Attributed { found, words });
+    ui.after("g J").shows(["“it is a state”"]);
+    ui.after("J").shows(["“half an hour then”"]);
+    ui.lacks(["it is a state"]);
+    ui.after("K").shows(["“it is a state”"]);
 }
 
 fn source(citation: u64) -> Option<Arc<LineSource>> {

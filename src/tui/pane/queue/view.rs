@@ -221,7 +221,10 @@ impl QueuePane {
             format_ago(item.time, cx.now)
         );
         let mut facts = vec![(said, Role::Muted)];
-        let citation = item.origin.as_ref().and_then(|one| one.citation.as_ref());
+        let own = self.chosen_part();
+        let own = own.and_then(|(hunk, _)| item.hunks.get(hunk)?.citation.as_ref());
+        let origin = item.origin.as_ref();
+        let citation = own.or_else(|| origin?.citation.as_ref());
         if let Some(words) = citation.and_then(|citation| self.words.get(citation)) {
             let words: String = one_line(words).chars().take(LONGEST_WORDS).collect();
             facts.push((format!("You had said: “{words}”"), Role::Text));

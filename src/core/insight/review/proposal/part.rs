@@ -213,6 +213,7 @@ fn item(
             new: range(hunk.new),
             text: hunk.text.clone(),
             entry: None,
+            citation: None,
             first: 0,
             replacements: Vec::new(),
         }
