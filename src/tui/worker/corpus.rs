@@ -56,6 +56,7 @@ impl CorpusWorker {
             leaving: Arc::clone(&self.leaving),
             last: Mutex::new(Instant::now()),
             whole: AtomicU64::new(0),
+            is_half_done: AtomicBool::new(false),
         };
         // What has been read so far is shown and found meanwhile, the newest logs first. Each slice
         // is twice as long, so that to begin again costs little.
@@ -94,6 +95,7 @@ impl CorpusWorker {
                     worker.send(timeline::Job::Conversations(Arc::clone(&corpus)));
                 }
                 self.search_worker.send(search::Job::Logs(corpus));
+                meter.is_half_done.store(true, Ordering::Relaxed);
                 self.read_logs(&files, ReadResults::Now, &meter)
             }
             all => all,
@@ -231,6 +233,8 @@ struct ProgressReporter {
     last: Mutex<Instant>,
     /// The bytes that were to be read at first.
     whole: AtomicU64,
+    /// Whether what was said has been read; the results are the other half.
+    is_half_done: AtomicBool,
 }
 
 impl Progress for ProgressReporter {
@@ -239,6 +243,10 @@ impl Progress for ProgressReporter {
         let whole = self.whole.fetch_max(tally.bytes, Ordering::Relaxed);
         tally.bytes_done += whole.saturating_sub(tally.bytes);
         tally.bytes = tally.bytes.max(whole);
+        if self.is_half_done.load(Ordering::Relaxed) {
+            tally.bytes_done += tally.bytes;
+        }
+        tally.bytes *= 2;
         let Ok(mut last) = self.last.try_lock() else {
             return;
         };
@@ -278,6 +286,33 @@ mod tests {
     use crate::core::log::LogLocations;
     use crate::core::memory::config::TimelineSettings;
     use crate::core::search::catalog::LogScope;
+
+    #[test]
+    fn what_was_said_and_the_results_are_one_progress() {
+        let (events, received) = EventSender::new();
+        let reporter = ProgressReporter {
+            events,
+            leaving: Arc::default(),
+            last: Mutex::new(Instant::now()),
+            whole: AtomicU64::new(0),
+            is_half_done: AtomicBool::new(false),
+        };
+        let percent = |bytes: u64, bytes_done: u64| {
+            *reporter.last.lock().expect("a time") -= Duration::from_secs(1);
+            reporter.advance(BuildProgress {
+                bytes,
+                bytes_done,
+                ..BuildProgress::default()
+            });
+            match received.try_recv() {
+                Ok(Event::Reading(Some(tally))) => tally.bytes_done * 100 / tally.bytes,
+                _ => panic!("it is reported"),
+            }
+        };
+        assert_eq!((percent(100, 10), percent(60, 50)), (5, 45));
+        reporter.is_half_done.store(true, Ordering::Relaxed);
+        assert_eq!((percent(80, 10), percent(80, 80)), (65, 100));
+    }
 
     #[test]
     fn a_log_that_another_process_kept_from_being_read_is_read_once_that_is_done() {

@@ -119,60 +119,93 @@ pub fn attributions(
     found
 }
 
-/// Divides the lines of a hunk among those who added and removed them.
+/// A line that a hunk adds or removes.
+struct ChangedLine<'a> {
+    /// Its number in the text of the hunk.
+    number: usize,
+    text: &'a str,
+    /// Its number in the new text, if it is added.
+    at: Option<usize>,
+}
+
+/// Divides the lines of a hunk among those who added and removed them. What was replaced belongs to
+/// who wrote what stands there now, so that one is never taken back without the other.
 fn written_lines(
     hunk: &ReviewHunk,
     added: &[Option<KnownWriter>],
     removed: &dyn Fn(&str) -> Option<KnownWriter>,
 ) -> Vec<WrittenLines> {
-    let mut new = hunk.new.start;
-    let mut parts: Vec<WrittenLines> = Vec::new();
-    // The parts that only a neighbour tells about: blank lines, and what was replaced.
-    let mut is_open = false;
-    let mut is_adjacent = false;
+    let mut at = hunk.new.start;
+    // The changed lines that follow each other.
+    let mut blocks: Vec<Vec<ChangedLine<'_>>> = vec![Vec::new()];
     for (number, line) in hunk.text.lines().enumerate() {
-        let (by, is_weak) = match line.split_at_checked(1) {
-            Some(("+", text)) => {
-                let by = added.get(new).cloned().flatten();
-                new += 1;
-                let is_weak = by.is_none() && text.trim().is_empty();
-                (by, is_weak)
-            }
-            Some(("-", text)) => {
-                let by = removed(text);
-                let is_weak = by.is_none();
-                (by, is_weak)
-            }
+        let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
+        let new = (sign == "+").then_some(at);
+        match (sign, blocks.last_mut()) {
             // No line, but the mark of a missing end.
-            Some(("\\", _)) => continue,
-            _ => {
-                new += 1;
-                is_adjacent = false;
-                continue;
-            }
-        };
+            ("\\", _) => {}
+            ("+" | "-", Some(block)) => block.push(ChangedLine {
+                number,
+                text,
+                at: new,
+            }),
+            _ => blocks.push(Vec::new()),
+        }
+        at += usize::from(matches!(sign, "+" | " "));
+    }
+    let mut parts: Vec<WrittenLines> = Vec::new();
+    for own in blocks
+        .into_iter()
+        .flat_map(|block| of_block(&block, added, removed))
+    {
         match parts.last_mut() {
-            Some(last) if is_adjacent && is_weak => last.lines.end = number + 1,
-            Some(last) if is_adjacent && is_open => {
-                last.lines.end = number + 1;
+            Some(last) if session(last.by.as_ref()) == session(own.by.as_ref()) => {
+                last.lines.end = own.lines.end;
+                // The newest message stands for all.
+                last.by = own.by.or(last.by.take());
+            }
+            _ => parts.push(own),
+        }
+    }
+    parts
+}
+
+/// Divides lines that follow each other.
+fn of_block(
+    block: &[ChangedLine<'_>],
+    added: &[Option<KnownWriter>],
+    removed: &dyn Fn(&str) -> Option<KnownWriter>,
+) -> Vec<WrittenLines> {
+    let adder = |at: usize| added.get(at).cloned().flatten();
+    let mut replacing = block.iter().filter(|line| line.at.is_some());
+    let mut parts: Vec<WrittenLines> = Vec::new();
+    // Only a neighbour tells about blank lines, and about what nobody is known to have removed.
+    let mut is_open = false;
+    for line in block {
+        let new = match line.at {
+            Some(_) => Some(line),
+            None => replacing.next(),
+        };
+        let (by, is_told) = match new.and_then(|new| Some((new, new.at?))) {
+            Some((new, at)) => (adder(at), !new.text.trim().is_empty()),
+            None => (removed(line.text), false),
+        };
+        let is_weak = by.is_none() && !is_told;
+        match parts.last_mut() {
+            Some(last) if is_weak => last.lines.end = line.number + 1,
+            Some(last) if is_open => {
+                last.lines.end = line.number + 1;
                 last.by = by;
                 is_open = false;
             }
-            Some(last) if session(last.by.as_ref()) == session(by.as_ref()) => {
-                last.lines.end = number + 1;
-                // The newest message stands for all.
-                last.by = by.or(last.by.take());
-                is_open &= is_weak;
-            }
             _ => {
                 parts.push(WrittenLines {
-                    lines: number..number + 1,
+                    lines: line.number..line.number + 1,
                     by,
                 });
                 is_open = is_weak;
             }
         }
-        is_adjacent = true;
     }
     parts
 }
@@ -250,4 +283,79 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
         own
     });
     items.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writer(session: &str) -> Option<KnownWriter> {
+        let author = Author {
+            who: "claude-code".to_owned(),
+            door: "files".to_owned(),
+        };
+        let origin = Origin {
+            session: session.to_owned(),
+            citation: None,
+        };
+        (!session.is_empty()).then_some((author, origin))
+    }
+
+    /// The sessions and lines of the parts of a hunk, whose lines come with the session that added or
+    /// removed them.
+    fn parts(lines: &[(&str, &str)]) -> Vec<(String, Range<usize>)> {
+        let text: Vec<&str> = lines.iter().map(|(line, _)| *line).collect();
+        let new = lines.iter().filter(|(line, _)| !line.starts_with('-'));
+        let added: Vec<_> = new.map(|(_, session)| writer(session)).collect();
+        let removed = |gone: &str| {
+            let own = |(line, _): &&(&str, &str)| line.strip_prefix('-') == Some(gone);
+            lines
+                .iter()
+                .find(own)
+                .and_then(|(_, session)| writer(session))
+        };
+        let hunk = ReviewHunk {
+            id: "i.h".to_owned(),
+            old: 0..0,
+            new: 0..added.len(),
+            text: text.join("\n"),
+            entry: None,
+            citation: None,
+            first: 0,
+            replacements: Vec::new(),
+        };
+        let parts = written_lines(&hunk, &added, &removed).into_iter();
+        let named = parts.map(|part| {
+            let name = session(part.by.as_ref()).unwrap_or_default().to_owned();
+            (name, part.lines)
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn a_line_goes_with_the_one_that_stands_there_now() {
+        let one = |session: &str, lines: Range<usize>| (session.to_owned(), lines);
+        // Who removed it first does not matter, nor what another program did above.
+        let replaced = [
+            ("-a", ""),
+            ("+A", ""),
+            (" b", ""),
+            ("-c", "s0"),
+            ("+C", "s1"),
+        ];
+        assert_eq!(parts(&replaced), [one("", 0..2), one("s1", 3..5)]);
+        let unknown = [("-a", "s0"), ("+A", "")];
+        assert_eq!(parts(&unknown), [one("", 0..2)]);
+        let two = [("-a", ""), ("-b", "s0"), ("+A", "s1"), ("+B", "s2")];
+        let expected = [
+            one("s1", 0..1),
+            one("s2", 1..2),
+            one("s1", 2..3),
+            one("s2", 3..4),
+        ];
+        assert_eq!(parts(&two), expected);
+        // One that nothing replaces is of who removed it; if that is not known, a neighbour tells.
+        let removed = [("-a", "s1"), (" b", ""), ("-c", ""), ("-d", "s2")];
+        assert_eq!(parts(&removed), [one("s1", 0..1), one("s2", 2..4)]);
+    }
 }

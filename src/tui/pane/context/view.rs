@@ -29,6 +29,9 @@ const ROOMY: usize = 56;
 const SHARE: usize = 6;
 const LIMIT: usize = 8;
 
+/// Stands for the agents whose names have no room.
+const MORE: &str = "… ";
+
 /// The text of a piece, wrapped.
 #[derive(Debug, Default)]
 pub(super) struct PieceText {
@@ -126,6 +129,8 @@ impl ContextPane {
             names.iter().map(|(_, name)| name.width()).sum()
         };
         let (mut from, mut to) = (0, names.len());
+        let is_cut = wide(&names) > room;
+        let room = room.saturating_sub(if is_cut { cells::width(MORE) } else { 0 });
         while to - from > 1 && wide(&names[from..to]) > room {
             if self.chosen + 1 < to {
                 to -= 1
@@ -137,8 +142,12 @@ impl ContextPane {
     }
 
     fn agents_title(&self, width: u16, cx: &PaneContext<'_>) -> Line<'static> {
-        let names = self.agent_names(width, cx).into_iter();
-        Line::from(names.map(|(_, name)| name).collect::<Vec<_>>())
+        let names = self.agent_names(width, cx);
+        let is_cut = names
+            .last()
+            .is_some_and(|(last, _)| last + 1 < self.agents.len());
+        let more = is_cut.then(|| cx.theme.span(MORE, Role::Muted));
+        Line::from_iter(names.into_iter().map(|(_, name)| name).chain(more))
     }
 
     /// The number of the agent whose name is at a cell of the border.
