@@ -179,7 +179,7 @@ impl TestApp {
             }
             Target::Context { store } => {
                 let store = &self.library.store_by_id(store).expect("a store").store;
-                let text = store.rules().contents(store).expect("reads");
+                let text = store.rules().context(store).expect("reads");
                 Document {
                     path: store.name().to_owned(),
                     revision: Revision::of(text.as_bytes()),

@@ -284,7 +284,7 @@ impl LibraryWorker {
                 let store = planner.store(store)?;
                 let text = match self.loaded_index(store) {
                     Some(text) => text,
-                    None => store.rules().contents(store)?,
+                    None => store.rules().context(store)?,
                 };
                 let bytes = text.into_bytes();
                 Ok(Document {
