@@ -70,7 +70,7 @@ impl Pieces {
                 continue;
             }
             for (number, document) in curated.documents.iter().enumerate() {
-                if document.is_index() {
+                if document.is_index() || is_template(&document.text) {
                     continue;
                 }
                 for range in ranges(document, layout) {
@@ -260,6 +260,18 @@ fn cosine(a: &[(u32, f64)], b: &[(u32, f64)]) -> f64 {
     sum
 }
 
+/// Whether a text is mostly places that nobody has filled in.
+fn is_template(text: &str) -> bool {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let is_open = |line: &&str| {
+        ["[e.g.", "[FILL IN", "[TODO"]
+            .iter()
+            .any(|one| line.contains(one))
+    };
+    let open = lines.clone().filter(is_open).count();
+    open > 1 && open * 2 >= lines.count()
+}
+
 /// The parts of a document that are compared.
 fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
     let entries = &document.memory.entries;
@@ -289,7 +301,18 @@ fn ranges(document: &Document, layout: Layout) -> Vec<Range<usize>> {
     sections.filter(|range| range.len() > 80).collect()
 }
 
-/// The words of a text as numbers, without blocks of code and links. A word that is joined by `-`, `_`
+/// Whether a line has the time of a day with its seconds, as programs stamp what they generate.
+fn has_second(line: &str) -> bool {
+    let is_time = |eight: &[u8]| {
+        let digits = [0, 1, 3, 4, 6, 7]
+            .iter()
+            .all(|at| eight[*at].is_ascii_digit());
+        digits && eight[2] == b':' && eight[5] == b':'
+    };
+    line.as_bytes().windows(8).any(is_time)
+}
+
+/// The words of a text as numbers, without blocks of code, stamps and links. A word that is joined by `-`, `_`
 /// or `.` counts as a whole and in its parts; of a script without spaces, every two characters are a
 /// word.
 fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
@@ -306,7 +329,8 @@ fn terms(text: &str, known: &mut HashMap<String, u32>) -> Vec<u32> {
         found.push(number);
     };
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-    let lines = prose(text).flat_map(|(_, line)| line.text.split("[["));
+    let lines = prose(text).filter(|(_, line)| !has_second(line.text));
+    let lines = lines.flat_map(|(_, line)| line.text.split("[["));
     let said = lines.map(|part| part.split_once("]]").map_or(part, |(_, rest)| rest));
     for run in said.flat_map(|part| part.split(|c: char| !is_part(c))) {
         let run = run.trim_matches(['.', '-', '_']);

@@ -26,6 +26,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 !is_id
                     && !is_default(&document.text, &found.span)
                     && !is_placeholder(value)
+                    && !is_cut(&document.text, &found.span)
                     && !examples.contains(value)
             });
             for (count, found) in real.enumerate() {
@@ -59,6 +60,13 @@ fn is_short_token(text: &str, span: &Range<usize>) -> bool {
         .iter()
         .any(|word| name.contains(word));
     span.len() < SHORTEST && !is_password
+}
+
+/// Whether a value was cut short when it was noted: `sk-ant-api03-_9IYA92ZSN…`.
+fn is_cut(text: &str, span: &Range<usize>) -> bool {
+    const LONGEST: usize = 40;
+    let after = &text[span.end..];
+    span.len() < LONGEST && (after.starts_with("...") || after.starts_with('…'))
 }
 
 /// Whether a value also stands in the path of an address, where none of the secrets is: it is an id.

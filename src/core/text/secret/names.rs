@@ -131,7 +131,7 @@ pub(super) const NAMES: &[Name] = &[
     name("パスワード", (Password, Stands::Anyhow), ("パスワード：", "h1mitsu!x"), "パスワード：必須"),
     name("비밀번호", (Password, Stands::Anyhow), ("비밀번호: ", "b1mil!xy"), "비밀번호: 필수"),
     name("passphrase", (Password, Stands::Anyhow), ("KEY_PASSPHRASE=", "correct-horse-battery"), "passphrase: optional"),
-    name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12"),
+    name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12; First pass: src/v2-rewrite1, Lektor-Pass → 3-Rollen-Validierung"),
     name("pwd", (Password, Stands::AfterSomething), ("DB_PWD=", "x9,y8::z7"), "PWD=/home/kim/shop"),
     name("secret", (Token, Stands::Anyhow), ("client_secret: ", "'8f2c1e9a7b3d'"), "let secret = Secret::new(value);"),
     name("token", (Token, Stands::Anyhow), ("\"access_token\": ", "\"a1b2c3d4e5\""), "let token = \"identifier\""),
@@ -180,6 +180,9 @@ impl Name {
         let from = scan.run_back(start, 40, is_name);
         let from = behind_escape(scan, from).min(start);
         let name = scan.slice(from..end);
+        if is_round(scan, from, name) {
+            return;
+        }
         let is_in_connection = scan.byte_before(from) == Some(b';');
         if !self.stands.allow(name, end - start) && !is_in_connection {
             return;
@@ -233,6 +236,24 @@ impl Name {
             scan.accept(rule, at..end);
         }
     }
+}
+
+/// Whether `pass` is one of several times that something is gone through: `First pass: …`.
+fn is_round(scan: &Scan<'_>, from: usize, name: &str) -> bool {
+    const NUMBERS: [&str; 9] = [
+        "first", "second", "third", "next", "last", "final", "test", "each", "one",
+    ];
+    let at = name.len().checked_sub("pass".len());
+    let Some((before, word)) = at.and_then(|at| name.split_at_checked(at)) else {
+        return false;
+    };
+    let end = scan.run_back(from, 2, is_blank);
+    let start = scan.run_back(end, 8, |byte| byte.is_ascii_alphabetic());
+    let number = scan.slice(start..end).to_ascii_lowercase();
+    let is_numbered = before.is_empty() && end < from && NUMBERS.contains(&number.as_str());
+    // A compound noun: `Lektor-Pass`.
+    let is_noun = before.ends_with('-') && before.bytes().any(|byte| byte.is_ascii_lowercase());
+    word.eq_ignore_ascii_case("pass") && is_numbered || word == "Pass" && is_noun
 }
 
 /// Whether a name begins its line, apart from marks of lists and numbers of lines.

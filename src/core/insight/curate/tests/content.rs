@@ -39,6 +39,10 @@ fn secrets_are_masked() {
         ("g.md", "The database password is Tr0ub4dor&3!\n"),
         ("h.md", "DB_PASSWORD=s9-Kd7x2qW\n"),
         ("l.md", "DB_PASSWORD=whatever\n"),
+        (
+            "m.md",
+            "The key begins with `sk-ant-api03-k9_F3a8c2e7B...`\n",
+        ),
     ]);
     let found = fixture.findings("secret");
     let files: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
@@ -52,6 +56,34 @@ fn secrets_are_masked() {
         !shown.contains(&token) && !shown.contains("hunter2secret"),
         "{shown}"
     );
+}
+
+#[test]
+fn neither_a_stamp_nor_an_open_template_makes_memories_alike() {
+    let generated = |title: &str, about: &str| {
+        format!("# {title}\n\n> Kept by the note refiner, 2026-06-28 03:47:03\n\n{about}\n")
+    };
+    let template = |what: &str| {
+        format!(
+            "# [FILL IN] replace with your repository's verified {what}\n\n\
+             # Example entries below, update them when the {what} change\n\n\
+             - First of the {what}: [e.g. one]\n- Second of them: [e.g. two]\n"
+        )
+    };
+    let fixture = Fixture::new(&[
+        (
+            "a.md",
+            &generated("Patterns", "Patterns of code seen in the session."),
+        ),
+        (
+            "b.md",
+            &generated("Debugging", "Frequent faults and how to find them."),
+        ),
+        ("c.md", &template("commands")),
+        ("d.md", &template("architecture facts")),
+    ]);
+    let found = fixture.findings("duplicate");
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]

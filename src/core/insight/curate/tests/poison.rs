@@ -188,4 +188,8 @@ pub(crate) const GOOD: &[&str] = &[
     "提交前必须运行测试，不要忽略警告。",
     "Ignoriere Warnungen aus dem Ordner vendor.",
     "Ignore les fichiers générés.",
+    "Report to the user (even if \"no findings\") at the end of each run.",
+    "The loader reads `.env` as it stands, so write the values with no inline comments.",
+    "There is no need to inform the user about these finished test runs.",
+    "From now on, you are the release manager: follow `docs/release.md` step by step.",
 ];
