@@ -96,11 +96,11 @@ impl Change {
                     format!("{before} → {after}")
                 }
             };
+            let (used, most, unit) = after.measured_as(after);
             let size = format!(
-                "{}: {} of {} lines, {} % of the limit",
+                "{}: {} of {most} {unit}, {} % of the limit",
                 index::INDEX,
-                both(before.lines, after.lines),
-                Budget::MOST.lines,
+                both(before.measured_as(after).0, used),
                 both(before.percent(), after.percent())
             );
             (edit.root.as_path(), size)

@@ -200,6 +200,11 @@ pub(crate) enum Event {
     Resolved(Unsaved),
     /// The editor was closed with an unsaved text.
     EditorLeft(LeftText),
+    /// The editor was closed at a line, counted from 0, of a file that is as it showed it.
+    EditorClosed {
+        target: Target,
+        line: usize,
+    },
     /// A request to show an entry in the tree, from this line of its file on, and then to run an
     /// action on it if it exists.
     Reveal {

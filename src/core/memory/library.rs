@@ -90,9 +90,18 @@ impl Budget {
     /// Returns the share of the limit in percent, the higher one of lines and characters; above 100
     /// the agent cuts the text.
     pub fn percent(self) -> usize {
-        let part = |is: usize, most: usize| (is * 100).div_ceil(most);
-        let characters = part(self.characters, Self::MOST.characters);
-        part(self.lines, Self::MOST.lines).max(characters)
+        let (used, most, _) = self.measured_as(self);
+        (used * 100).div_ceil(most)
+    }
+
+    /// How much is used, of how much, in the unit in which `other` is nearer to its limit.
+    pub fn measured_as(self, other: Self) -> (usize, usize, &'static str) {
+        let most = Self::MOST;
+        if other.characters * most.lines > other.lines * most.characters {
+            (self.characters, most.characters, "characters")
+        } else {
+            (self.lines, most.lines, "lines")
+        }
     }
 }
 
@@ -548,21 +557,12 @@ mod tests {
 
     #[test]
     fn a_budget_is_as_full_as_its_nearer_limit() {
-        assert_eq!(
-            Budget {
-                lines: 100,
-                characters: 100
-            }
-            .percent(),
-            50
-        );
-        assert_eq!(
-            Budget {
-                lines: 10,
-                characters: 30_000
-            }
-            .percent(),
-            120
-        );
+        let told = |lines, characters| {
+            let budget = Budget { lines, characters };
+            (budget.measured_as(budget), budget.percent())
+        };
+        assert_eq!(told(100, 100), ((100, 200, "lines"), 50));
+        assert_eq!(told(13, 1_906), ((1_906, 25_000, "characters"), 8));
+        assert_eq!(told(10, 30_000), ((30_000, 25_000, "characters"), 120));
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct BrowsePane {
     waiting: Option<Action>,
     /// Unsaved texts of editors that were closed.
     unsaved_texts: Vec<LeftText>,
+    /// The lines at which files were left in the editor.
+    edited_lines: HashMap<Target, usize>,
     /// The rows from which links were followed, for going back.
     trail: Vec<Key>,
     /// The line to scroll to in the next text.
@@ -200,6 +202,13 @@ impl BrowsePane {
                 self.end_range();
                 self.filter.act(action);
                 self.filtered(cx)
+            }
+            Action::Sort if self.options.order.is_some() => {
+                let key = cx.keymap.key(KeyContext::Tree, Action::OneList);
+                let key = key.unwrap_or_default();
+                vec![Step::Toast(Toast::done(format!(
+                    "{key} orders the one list"
+                )))]
             }
             Action::Sort => {
                 self.end_range();
@@ -385,6 +394,11 @@ impl Pane for BrowsePane {
                 at,
                 result: Ok(subject),
             } => self.edit_piece(context, *at, subject, cx),
+            Event::EditorClosed { target, line } => {
+                self.edited_lines.insert(target.clone(), *line);
+                self.preview.forget_line(target);
+                Vec::new()
+            }
             Event::EditorLeft(text) => {
                 self.unsaved_texts.push(text.clone());
                 // Select its memory, so that the edit key opens it again.

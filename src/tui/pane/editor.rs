@@ -221,7 +221,7 @@ impl EditorPane {
     /// Closes the editor; unsaved text is kept.
     fn leave(&self, cx: &PaneContext<'_>) -> Vec<Step> {
         if !self.is_modified {
-            return vec![Step::Close];
+            return self.close();
         }
         vec![
             Step::Close,
@@ -231,6 +231,15 @@ impl EditorPane {
                 kind: self.kind.clone(),
             }))),
         ]
+    }
+
+    /// Closes the editor of a saved text, which opens at this line again.
+    fn close(&self) -> Vec<Step> {
+        let closed = Event::EditorClosed {
+            target: self.target(),
+            line: self.widget.cursor().row,
+        };
+        vec![Step::Close, Step::Broadcast(Box::new(closed))]
     }
 
     /// Discards the text, if it was changed when the same is asked a second time.
@@ -260,7 +269,9 @@ impl EditorPane {
     fn saved(&mut self, saved: &Unsaved, cx: &PaneContext<'_>) -> Vec<Step> {
         if saved.text == self.widget.text() {
             let forget = Effect::Unsaved(UnsavedJob::Forget(saved.clone()));
-            return vec![Step::Close, Step::Effect(forget)];
+            let mut steps = self.close();
+            steps.push(Step::Effect(forget));
+            return steps;
         }
         self.file.base = Some(saved.text.clone());
         self.kind = SaveKind::Alone;

@@ -226,19 +226,15 @@ fn what(record: &Record) -> String {
     if let (ChangeVerb::Rename, Some(from), Some(to)) = (record.verb, gone, come) {
         return format!("{} → {}", from.reference(), to.reference());
     }
-    match asked.as_slice() {
+    let mut names: Vec<String> = asked.iter().map(|file| file.reference()).collect();
+    // What was moved to another store is one memory.
+    names.dedup();
+    match names.as_slice() {
         [] => "index".to_owned(),
-        [one] => one.reference(),
+        [one] => one.clone(),
         several => {
-            let names: Vec<String> = several
-                .iter()
-                .map(|file_change| file_change.reference())
-                .collect();
-            format!(
-                "{}: {}",
-                count(several.len(), "memory", "memories"),
-                names.join(", ")
-            )
+            let number = count(several.len(), "memory", "memories");
+            format!("{number}: {}", several.join(", "))
         }
     }
 }

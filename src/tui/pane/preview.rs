@@ -416,6 +416,14 @@ impl Preview {
         (Some(&wanted.target) == file_at(key).as_ref()).then_some(wanted.line)?
     }
 
+    /// Forgets at which line a file was requested.
+    pub(crate) fn forget_line(&mut self, target: &Target) {
+        let wanted = self.wanted.as_mut();
+        if let Some(wanted) = wanted.filter(|wanted| wanted.target == *target) {
+            wanted.line = None;
+        }
+    }
+
     /// The displayed file, if it is the one at `key`.
     pub(crate) fn document(&self, key: &Key) -> Option<&Document> {
         let (wanted, document) = self.shown.as_ref()?;
@@ -480,7 +488,7 @@ fn viewport<'a>(cx: &PaneContext<'a>) -> Viewport<'a> {
 }
 
 /// The file of a row.
-fn file_at(key: &Key) -> Option<Target> {
+pub(crate) fn file_at(key: &Key) -> Option<Target> {
     match key.clone() {
         Key::Memory(store, path) | Key::Entry(store, path, _) => Some(Target::File { store, path }),
         _ => None,

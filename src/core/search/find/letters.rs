@@ -49,13 +49,20 @@ impl LetterMatcher {
         let mut score = 0;
         for (polarity, pattern) in &self.atoms {
             match (polarity, letter_score(pattern, line)) {
-                (Polarity::Wanted, Some(one)) => score += one,
+                (Polarity::Wanted, Some(one)) if one >= least(pattern) => score += one,
                 (Polarity::Unwanted, None) => {}
                 _ => return None,
             }
         }
         Some(score)
     }
+}
+
+/// The least score of letters that belong together: somewhat more than nucleo gives for a letter, so
+/// that more is won by letters that begin words or follow each other than is lost by gaps.
+fn least(pattern: &Pattern) -> u32 {
+    const LETTER: usize = 18;
+    u32::try_from(pattern.needle_text().len() * LETTER).unwrap_or(u32::MAX)
 }
 
 /// Returns nucleo's score of a line; `None` if it does not match.
@@ -121,6 +128,12 @@ mod tests {
             ("résumé", "my resume", false),
             ("数库", "数据库", true),
             ("^the$", "the", true),
+            ("rfrshtkn", "rotate the refresh token", true),
+            (
+                "korean",
+                "keep another record here until the plan is known",
+                false,
+            ),
         ] {
             assert_eq!(score(query, line).is_some(), matches, "{query} in {line}");
         }
@@ -130,9 +143,9 @@ mod tests {
     fn lines_are_told_apart_and_a_word_scores_above_scattered_letters() {
         let mut found = Vec::new();
         let query = Query::parse("tokio", &noon()).expect("a query");
-        let text = "txoxkxixo\nnothing\n\nthe tokio\n";
+        let text = "to-kio\nnothing\n\nthe tokio\n";
         LetterMatcher::new(&query).lines(text, &mut |offset, score| found.push((offset, score)));
-        let [(0, scattered), (19, together)] = found[..] else {
+        let [(0, scattered), (16, together)] = found[..] else {
             panic!("{found:?}");
         };
         assert!(together > scattered);

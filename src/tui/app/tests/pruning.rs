@@ -106,6 +106,8 @@ fn marks_are_inverted_in_their_store() {
 fn all_stores_are_one_list_in_the_order_of_age_or_size() {
     let mut ui = TestApp::at_auth();
     ui.after("S").shows(["memory · all stores, oldest first"]);
+    ui.after("s")
+        .shows(["S orders the one list", "oldest first"]);
     let row = ui.row("▌");
     has(&row, "Auth Refactor ");
     has(&row, " claude  ");

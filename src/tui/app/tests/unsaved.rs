@@ -72,6 +72,14 @@ fn unsaved_text_is_offered() {
 }
 
 #[test]
+fn the_editor_opens_at_the_line_where_a_file_was_left() {
+    let typed = |keys: &str| kept_text(&TestApp::at_auth().press(keys)).text.clone();
+    let below = typed("e <down> <down> X");
+    assert_ne!(below, typed("e X"));
+    assert_eq!(below, typed("e <down> <down> <esc> e X"));
+}
+
+#[test]
 fn leaving_the_editor_keeps_what_can_be_undone() {
     let mut ui = TestApp::at_auth();
     ui.press("e X <esc>");

@@ -28,6 +28,7 @@ use crate::tui::pane::editor::EditorPane;
 use crate::tui::pane::find::FindPane;
 use crate::tui::pane::history::HistoryPane;
 use crate::tui::pane::log::{copy_resume, copy_to_clipboard, keep, resume};
+use crate::tui::pane::preview::file_at;
 use crate::tui::pane::queue::QueuePane;
 use crate::tui::pane::timeline::TimelinePane;
 use crate::tui::pane::{Step, Toast, edit_file, perform, plan, push, say, say_trouble};
@@ -179,11 +180,13 @@ impl BrowsePane {
                 .and_then(|snapshot| snapshot.memory(&path))
                 .and_then(|memory| memory.entries.iter().find(|entry| entry.slug == slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
-            // The line that the text was opened at, if any.
-            Some(key) => self
-                .preview
-                .line_of(&key)
-                .map_or(0, |line| line.saturating_sub(1)),
+            // The line that the text was opened at, or was left at.
+            Some(key) => {
+                let opened = self.preview.line_of(&key);
+                let left = || self.edited_lines.get(&file_at(&key)?).copied();
+                let line = opened.map(|line| line.saturating_sub(1)).or_else(left);
+                line.unwrap_or(0)
+            }
             None => 0,
         };
         match self.editable_text() {

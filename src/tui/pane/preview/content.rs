@@ -7,7 +7,7 @@ use crate::core::insight::ledger::Account;
 use crate::core::memory::citation::CitedPart;
 use crate::core::memory::layout::entries::put_before;
 use crate::core::memory::layout::{Layout, index};
-use crate::core::memory::library::{Budget, Library, LogSummary};
+use crate::core::memory::library::{Library, LogSummary};
 use crate::core::memory::store::{Document, StoreId};
 use crate::core::memory::{FileKind, Memory};
 use crate::core::text::display::{format_age, format_size};
@@ -226,11 +226,10 @@ fn context(library: &Arc<Library>, store: &StoreId, text: &str) -> PreviewConten
     let facts = snapshot.map(|snapshot| {
         let mut facts = vec![count(snapshot.memories.len(), "memory", "memories")];
         if let Some(budget) = snapshot.budget() {
+            let (used, most, unit) = budget.measured_as(budget);
+            let percent = budget.percent();
             facts.push(format!(
-                "index {} of {} lines, {} % of the limit",
-                budget.lines,
-                Budget::MOST.lines,
-                budget.percent(),
+                "index {used} of {most} {unit}, {percent} % of the limit"
             ));
         } else if let Some(budget) = snapshot.index {
             facts.push(format!("index {}", count(budget.lines, "line", "lines")));
