@@ -509,7 +509,7 @@ impl<'a> Checkup<'a> {
                 let bytes = store.root().read(&store.rules().file_of(&memory.path));
                 let remedy = match bytes {
                     Ok(Some(bytes)) if std::str::from_utf8(&bytes).is_err() => {
-                        "convert it to UTF-8, for instance with `iconv -f latin1 -t utf-8`; only then can it be edited"
+                        "correct that byte, or convert the file from the encoding that it has with `iconv -f ENCODING -t UTF-8`; until then only its entries can be edited, each as FILE#ENTRY"
                     }
                     Ok(_) => "correct it: `e` on it in `tome` edits it",
                     Err(Error::Io { source, .. })

@@ -13,6 +13,7 @@ use crate::core::insight::ledger::{date_by_git, directory};
 use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
 use crate::core::search::query::{Query, QueryError};
 use crate::core::search::{Hit, MemoryTexts};
+use crate::core::text::display::visible_line;
 
 pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     let text = args.query.join(" ");
@@ -65,7 +66,7 @@ fn found_json((closeness, hit): &(Closeness, Hit)) -> Value {
 
 fn row(hit: &Hit) -> Vec<Cell> {
     vec![
-        Cell::new(TextStyle::Strong, hit.citation.to_string()),
+        Cell::new(TextStyle::Strong, visible_line(&hit.citation.to_string())),
         Cell::plain(match hit.copies {
             0 => hit.text.clone(),
             copies => format!("{} (and {copies} copies)", hit.text),

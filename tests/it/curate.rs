@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Home, RunOutput, ends, has, not_run, starts, tree};
+use crate::support::{Home, RunOutput, ends, has, lacks, not_run, starts, tree};
 
 /// Runs git in the project; `false` if it fails.
 fn git(home: &Home, args: &[&str]) -> bool {
@@ -617,17 +617,37 @@ fn what_cannot_be_fixed_because_of_its_name_is_told_and_the_rest_is_fixed() {
         let said = "---\nname: n\ndescription: d\ntype: user\n---\n\nx\n";
         home.file(&format!("project/.memory/{name}"), said);
     }
+    has(home.ok(&["find", "x"]), ["two␊lines.md#L7  x\n"]);
     let rule = ["curate", "--rule", "index-orphan"];
     let shown = home.run(&rule).out;
-    has(&shown, ["two␊lines.md"]);
-    assert!(!shown.contains("two\nlines.md"), "{shown}");
+    has(&shown, ["two␊lines.md", "once the file is renamed"]);
+    has(&shown, ["--fix adds a line for b.md"]);
+    lacks(&shown, ["two\nlines.md", "adds a line for two"]);
     let fixed = home.run(&[&rule[..], &["--fix"]].concat());
     assert_eq!(fixed.code, 1, "{fixed:?}");
-    has(
-        &fixed.err,
-        ["not fixed", "two\\nlines.md", "rename the file"],
-    );
     has(home.read("project/.memory/MEMORY.md"), ["(b.md)"]);
+}
+
+#[test]
+fn what_is_beyond_the_limit_of_an_agent_is_told_for_each_file() {
+    let home = Home::new();
+    let index = home.claude_folder() + "/memory/MEMORY.md";
+    let line = |at: usize| format!("line {at}\n");
+    let lines: String = (1..=217).map(line).collect();
+    home.file(&index, format!("- [A](a.md) - a\n{lines}\n"));
+    home.file(".hermes/memories/MEMORY.md", "é".repeat(2200));
+    home.file(".hermes/memories/USER.md", "é".repeat(1400));
+    let (_, found) = findings(&home, &["--all", "--rule", "index-cut"]);
+    let told = |one: &Value| format!("{} {} {}", one["path"], one["line"], one["message"]);
+    let mut told: Vec<String> = found.iter().map(told).collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "\"MEMORY.md\" 201 \"agents read only 200 lines and 25 KB of MEMORY.md; 18 lines from line 201 on are not read\"",
+            "\"USER.md\" null \"has 1400 characters, 25 beyond its agent's limit of 1375\"",
+        ]
+    );
 }
 
 #[test]

@@ -212,8 +212,8 @@ fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
     });
     let remedy = about.and_then(|problem| problem["remedy"].as_str());
     let remedy = remedy.expect("it is told");
-    has(remedy, ["iconv"]);
-    lacks(remedy, ["`e`"]);
+    has(remedy, ["iconv -f ENCODING", "FILE#ENTRY"]);
+    lacks(remedy, ["`e`", "latin1"]);
 }
 
 #[test]

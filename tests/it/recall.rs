@@ -236,6 +236,8 @@ fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
         [
             "Path: semantic/net/retry.md",
             "Why: README: idempotent",
+            "Path: semantic/net/README.md",
+            "Why: README: idempotent",
             "Path: semantic/other.md",
             "Why: content: idempotent"
         ]
@@ -246,8 +248,24 @@ fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
             "Path: semantic/net/pool.md",
             "Why: README: flaky",
             "Path: semantic/net/retry.md",
+            "Why: README: flaky",
+            "Path: semantic/README.md",
             "Why: README: flaky"
         ]
+    );
+    // What it says of no lesson is found where it stands.
+    home.file(
+        "lessons/semantic/net/README.md",
+        "# semantic/net\n\n- [retry.md](retry.md) — wait\n\nAsk the zebrafinch team.\n",
+    );
+    assert_eq!(
+        home.ok(&["recall", "--store", &store, "zebrafinch"]),
+        "[1] Type: semantic\n    \
+             Path: semantic/net/README.md\n    \
+             Why: README: zebrafinch\n    \
+             Citation: semantic/net/README.md#L5\n\
+         \n\
+         Ask the zebrafinch team.\n"
     );
 }
 

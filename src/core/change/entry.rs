@@ -25,9 +25,14 @@ pub(super) struct NamedEntry {
 }
 
 impl NamedEntry {
-    /// The entry's text.
+    /// The entry's text as it goes elsewhere. A section needs no separator: one at its end is of its
+    /// text.
     fn whole(&self) -> &str {
-        &self.text[own_span(&self.text, &self.entry)]
+        let all = &self.text[self.entry.span.clone()];
+        match lines(all, 0).next() {
+            Some(first) if heading(first.text).is_some() => all.trim_end(),
+            _ => &self.text[own_span(&self.text, &self.entry)],
+        }
     }
 
     /// The entry's text without its heading or title line.
@@ -444,6 +449,12 @@ mod tests {
                 ("MEMORY.md", "# M\n\n## Test\nrun it\n"),
                 ("memory/2026-01-02.md", "## One\nx\n"),
                 "## One\nx\n\n## Test\nrun it\n",
+            ),
+            (
+                Layout::Entries,
+                ("MEMORY.md", "# M\n\n## Test\nrun it\n\n---\n\n## Last\n"),
+                ("memory/2026-01-03.md", "## One\nx\n"),
+                "## One\nx\n\n## Test\nrun it\n\n---\n",
             ),
         ] {
             let dir = temp.path().join(layout.to_string());

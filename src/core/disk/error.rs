@@ -74,7 +74,7 @@ pub enum Error {
     },
     /// The file is not UTF-8 text; it is left as it is.
     #[error(
-        "{}: not UTF-8 text (byte {offset}); convert it to UTF-8 to edit it here",
+        "{}: not UTF-8 text (byte {offset}); convert it to UTF-8 to edit it as a whole",
         path.display()
     )]
     NotText {

@@ -463,7 +463,12 @@ impl Report<'_> {
     }
 
     /// Adds a finding that matters more or less than the others of its rule.
-    fn add_as(&mut self, severity: Severity, store: usize, path: &str, found: Found) {
+    fn add_as(&mut self, severity: Severity, store: usize, path: &str, mut found: Found) {
+        // Nothing is written under such a name.
+        if path.contains(char::is_control) && found.fix.take().is_some() {
+            let why = "the name has a control character in it; once the file is renamed, --fix mends this";
+            found.evidence.push(Evidence::words(why));
+        }
         let curated = &self.stores[store];
         let key = format!(
             "{}\0{}\0{path}\0{}",

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
-use crate::core::text::header;
+use crate::core::text::header::{self, section::heading};
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
@@ -462,9 +462,16 @@ pub struct WriteInput<'a> {
     pub old: Option<&'a str>,
 }
 
-/// Appends `entry` to `old`, with a newline between them if `old` does not end in one; `entry` gets
-/// the line endings of `old`.
+/// Appends `entry` to `old`, on a line of its own; one that begins with a heading is a section.
+/// `entry` gets the line endings of `old`.
 pub fn append_entry(old: &str, entry: &str) -> String {
+    if entry
+        .lines()
+        .next()
+        .is_some_and(|line| heading(line).is_some())
+    {
+        return append_section(old, entry);
+    }
     let nl = match old {
         "" => "",
         old if old.ends_with('\n') => "",
@@ -484,7 +491,9 @@ pub fn append_section(old: &str, section: &str) -> String {
     };
     let gap = nl.repeat(missing);
     let end = if section.ends_with('\n') { "" } else { "\n" };
-    append_entry(&format!("{old}{gap}"), &format!("{section}{end}"))
+    let old = format!("{old}{gap}");
+    let section = format!("{section}{end}");
+    format!("{old}{}", header::fitted(&old, &section))
 }
 
 /// Applies the patches to the text of a file, one after the other. If the file has CRLF line
@@ -649,6 +658,9 @@ mod tests {
         assert_eq!(append_entry("a\n", "x"), "a\nx");
         assert_eq!(append_entry("a\r\nb", "x"), "a\r\nb\r\nx");
         assert_eq!(append_entry("a\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
+        assert_eq!(append_entry("- a\n", "# G"), "- a\n\n# G\n");
+        assert_eq!(append_entry("a\r\n", "## G\nx"), "a\r\n\r\n## G\r\nx\r\n");
+        assert_eq!(append_entry("a\n\n", "#tag"), "a\n\n#tag");
     }
 
     #[test]

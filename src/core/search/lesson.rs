@@ -40,18 +40,24 @@ const FIELDS: [(&str, u32); 6] = [
 ];
 
 /// Returns the lessons that match best: by titles and tags, then by the lines of READMEs
-/// about them, then by their content.
+/// about them, then by their content. A line of a README that says something else is recalled by
+/// itself.
 pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     let needles = Needles::of(query);
     let indexes = memories.indexes();
     let mut found: Vec<(u32, Lesson)> = Vec::new();
-    for memory_text in memories
-        .texts
-        .iter()
-        .filter(|text| text.layout == Layout::Coder && text.memory.kind == FileKind::Memory)
-    {
+    let texts = memories.texts.iter();
+    let mut texts: Vec<&MemoryText> = texts.filter(|text| text.layout == Layout::Coder).collect();
+    // Of those that match equally well, lessons go before lines of READMEs.
+    texts.sort_by_key(|text| text.memory.kind == FileKind::Index);
+    for memory_text in texts {
         let readme = memory_text.readme_text(&indexes);
-        for piece in pieces(memory_text, &readme) {
+        let pieces = match memory_text.memory.kind {
+            FileKind::Memory => pieces(memory_text, &readme),
+            FileKind::Index => readme_lines(memory_text),
+            _ => continue,
+        };
+        for piece in pieces {
             let (score, why) = score_entry(&needles, &piece);
             if score == 0 {
                 continue;
@@ -78,8 +84,8 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
     found.into_iter().map(|(_, lesson)| lesson).collect()
 }
 
-/// A text that is recalled by itself: a lesson, a file without lessons, or the text of a file
-/// before its first lesson.
+/// A text that is recalled by itself: a lesson, a file without lessons, the text of a file before
+/// its first lesson, or a line of a README.
 struct RecallableText<'a> {
     part: CitedPart,
     title: &'a str,
@@ -127,6 +133,21 @@ fn pieces<'a>(memory_text: &'a MemoryText, readme: &'a str) -> Vec<RecallableTex
         },
     };
     lessons.chain([rest]).collect()
+}
+
+/// Returns the lines of a README that say more than the lessons do.
+fn readme_lines(readme: &MemoryText) -> Vec<RecallableText<'_>> {
+    let lines = readme.lines();
+    let lines = lines.filter(|(_, span)| !readme.is_repeat(span.start));
+    let pieces = lines.map(|(line, span)| RecallableText {
+        part: CitedPart::Lines(line..=line),
+        title: "",
+        tags: &[],
+        summary: "",
+        around: [&readme.text[span.clone()], ""],
+        text: &readme.text[span],
+    });
+    pieces.collect()
 }
 
 /// Returns the text without the labels that mark its parts.

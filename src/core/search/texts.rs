@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::core::disk::sandbox::FoundFile;
 use crate::core::memory::layout::coder::README;
 use crate::core::memory::layout::index::INDEX;
-use crate::core::memory::layout::listing::{Bullet, bullets, without_bullets};
+use crate::core::memory::layout::listing::{Bullet, bullets};
 use crate::core::memory::layout::{Layout, note};
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory};
@@ -146,13 +146,11 @@ impl MemoryTexts {
 }
 
 impl MemoryText {
-    /// Returns the text about a coder's file in the READMEs above it, which are among `indexes`: all
-    /// of its own folder's README except lines about other files, and further up the lines about its
-    /// folder.
+    /// Returns the lines about a coder's file, and about its folders, in the READMEs above it, which
+    /// are among `indexes`.
     pub(super) fn readme_text(&self, indexes: &HashMap<(&str, &str), &Self>) -> String {
         let mut text = String::new();
         let mut path = self.memory.path.as_str();
-        let mut is_near = true;
         while let Some((folder, _)) = path.rsplit_once('/') {
             let file = format!("{folder}/{README}");
             if let Some(page) = indexes.get(&(self.store.as_str(), file.as_str())) {
@@ -165,18 +163,12 @@ impl MemoryText {
                             == path
                     })
                 };
-                let (mine, others): (Vec<Bullet>, Vec<Bullet>) =
-                    bullets(&page.text).into_iter().partition(is_about);
-                if is_near {
-                    text.push_str(&without_bullets(&page.text, &others));
-                } else {
-                    mine.iter()
-                        .for_each(|bullet| text.push_str(&page.text[bullet.line.clone()]));
+                for bullet in bullets(&page.text).iter().filter(|bullet| is_about(bullet)) {
+                    text.push_str(&page.text[bullet.line.clone()]);
                 }
                 text.push('\n');
             }
             path = folder;
-            is_near = false;
         }
         text
     }

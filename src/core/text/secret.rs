@@ -70,13 +70,14 @@ pub struct KnownSecrets {
 const SHORTEST_PART: usize = 6;
 
 impl KnownSecrets {
-    /// Returns the secrets of the texts; those of several lines line by line.
+    /// Returns the secrets of the texts; those of several lines line by line. A password that is an
+    /// ordinary word is masked only where it stands as a secret: elsewhere it is that word.
     pub fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut all: Vec<String> = Vec::new();
         for text in texts {
             for secret in find(text) {
                 let lines = text[secret.span].lines().map(str::trim);
-                let lines = lines.filter(|line| line.len() >= SHORTEST_PART);
+                let lines = lines.filter(|line| line.len() >= SHORTEST_PART && !is_word(line));
                 all.extend(lines.map(str::to_owned));
             }
         }
@@ -144,6 +145,17 @@ impl KnownSecrets {
         };
         ends.find(is_part).map(str::len)
     }
+}
+
+/// Whether a text could be a word: letters, of which at most the first or all are capitals.
+fn is_word(text: &str) -> bool {
+    const LONGEST: usize = 15;
+    let mut letters = text.chars();
+    let is_capital = letters.next().is_some_and(char::is_uppercase);
+    text.chars().count() <= LONGEST
+        && text.chars().all(char::is_alphabetic)
+        && (letters.clone().all(|c| !c.is_uppercase())
+            || (is_capital && letters.all(char::is_uppercase)))
 }
 
 /// The first bytes of a text; `None` if it is shorter.

@@ -26,7 +26,7 @@ use crate::core::text::one_line;
 use crate::core::{Error, Result};
 
 use limit::cut;
-pub use limit::{growth_warning, newly_unseen, unseen};
+pub use limit::{growth_warning, lines_seen, newly_unseen, unseen};
 pub use page::{
     NamedMemories, SECTIONS, generate_index, is_generated, is_line_made, is_list, line_after,
     with_former_line, with_lines_for,

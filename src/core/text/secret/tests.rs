@@ -435,9 +435,28 @@ fn a_token_without_start_and_name_is_told_from_hashes_and_encoded_text() {
 #[test]
 fn known_secrets_are_masked_whole_longest_first_and_in_part_at_an_end() {
     let said = |secret: &str| format!("PASSWORD={secret}\n");
-    let all = ["hunter22x", "hunter22xyz99", "hunter3q!", "zürich77q"].map(said);
+    let all = [
+        "hunter22x",
+        "hunter22xyz99",
+        "hunter3q!",
+        "zürich77q",
+        "deployment",
+        "Postgres",
+        "correcthorsebatterystaple",
+        "hunTerTwo",
+    ];
+    let all = all.map(said);
     let known = KnownSecrets::of(all.iter().map(String::as_str));
     for (text, masked) in [
+        (
+            "the deployment restarts; PASSWORD=deployment",
+            "the deployment restarts; PASSWORD=‹masked›",
+        ),
+        ("Postgresql and deploy", "Postgresql and deploy"),
+        (
+            "a correcthorsebatterystaple hunTerTwo",
+            "a ‹masked› ‹masked›",
+        ),
         ("a hunter22xyz99 b", "a ‹masked› b"),
         ("a hunter22xyz b", "a ‹masked›yz b"),
         ("ahunter22xb zürich77q", "a‹masked›b ‹masked›"),

@@ -32,6 +32,11 @@ fn kept(text: &str, most_lines: usize, most_bytes: usize) -> usize {
         .count()
 }
 
+/// How many lines of an index an agent reads.
+pub fn lines_seen(text: &str) -> usize {
+    kept(text, BUDGET_LINES, BUDGET_BYTES)
+}
+
 /// The files whose lines in an index are beyond what an agent reads.
 pub fn unseen(text: &str) -> Vec<String> {
     linked(text, seen(text)..text.len())
@@ -39,7 +44,7 @@ pub fn unseen(text: &str) -> Vec<String> {
 
 /// What a change of an index moves beyond what an agent reads, in a sentence.
 pub fn growth_warning(before: &str, after: &str) -> Option<String> {
-    let unread = |text: &str| text.lines().count() - kept(text, BUDGET_LINES, BUDGET_BYTES);
+    let unread = |text: &str| text.lines().count() - lines_seen(text);
     let (old, new) = (unread(before), unread(after));
     let lines = if new == 1 { "line is" } else { "lines are" };
     (new > old).then(|| {
@@ -52,8 +57,8 @@ pub fn growth_warning(before: &str, after: &str) -> Option<String> {
 
 /// How many bytes of an index an agent reads.
 fn seen(text: &str) -> usize {
-    let kept = kept(text, BUDGET_LINES, BUDGET_BYTES);
-    text.split_inclusive('\n').take(kept).map(str::len).sum()
+    let lines = text.split_inclusive('\n').take(lines_seen(text));
+    lines.map(str::len).sum()
 }
 
 /// The files that the lines in a range of an index are about.
