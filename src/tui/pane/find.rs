@@ -178,6 +178,8 @@ impl FindPane {
     }
 
     fn moved(&mut self, to: Move, cx: &PaneContext<'_>) -> Vec<Step> {
+        // Who goes on in the rows has taken the query as it is.
+        self.query.is_selected = false;
         let before = self.cursor.selected;
         let count = self.count();
         self.cursor.step(to, Self::height(cx), count);
@@ -305,7 +307,9 @@ impl Pane for FindPane {
             return Some(Vec::new());
         }
         Some(match action {
-            Action::Up if self.cursor.selected == 0 => self.recall(Move::Up, cx),
+            Action::Up if self.cursor.selected == 0 || self.query.is_selected => {
+                self.recall(Move::Up, cx)
+            }
             Action::Up => self.moved(Move::Up, cx),
             Action::Down if self.cursor.selected == 0 && self.recalled.is_some() => {
                 self.recall(Move::Down, cx)
@@ -405,6 +409,18 @@ impl Pane for FindPane {
                 Vec::new()
             }
         }
+    }
+
+    fn identity(&self) -> Option<String> {
+        let is_kept = self.picks.is_none() && !self.query.query().trim().is_empty();
+        is_kept.then(|| "find".to_owned())
+    }
+
+    fn rest(&mut self) {
+        self.query = QueryInput::selected(&self.query.query());
+        self.recalled = None;
+        self.waiting = None;
+        self.marks.clear();
     }
 
     fn resume(&mut self, cx: &PaneContext<'_>) -> Vec<Step> {

@@ -122,6 +122,12 @@ fn the_last_query_is_selected_and_earlier_ones_are_walked_through() {
     }
     ui.after("/").shows(["❯ jwt"]);
     ui.shows(["Auth Refactor"]); // its results are there
+    let first = ui.row("▌");
+    ui.press("<c-n> <c-n>");
+    let row = ui.row("▌");
+    assert_ne!(first, row);
+    ui.after("<esc> /").shows(["❯ jwt"]);
+    assert_eq!(ui.row("▌"), row, "the row stays");
     ui.after("<up>").shows(["❯ tea"]);
     ui.after("<down>").shows(["❯ jwt"]);
     ui.after("<up> <up>").shows(["❯ jwt"]); // before the earliest comes what was there
