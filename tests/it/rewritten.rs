@@ -45,7 +45,13 @@ fn a_session_that_was_rewritten_between_two_copies_is_listed_once_and_both_are_r
     has(home.ok(&["log", earlier, "--all"]), ["zebra at first"]);
     let cited = format!("claude-code:{earlier}#L1");
     has(home.ok(&["read", &cited, "--all"]), ["zebra at first"]);
-    has(home.ok(&["resume", ID, "--all"]), [ID]);
+    let gone = home.run(&["resume", ID, "--all"]);
+    has(gone.out, [ID]);
+    has(gone.err, ["claude-code no longer has this session"]);
+    session(&home, "-p", "/p", "zebra once more");
+    assert_eq!(home.run(&["resume", ID, "--all"]).err, "");
+    let other = home.run(&["resume", earlier, "--all"]);
+    has(other.err, ["as it is now, not with this copy"]);
 }
 
 #[test]
