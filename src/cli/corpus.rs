@@ -85,7 +85,7 @@ impl World {
 
     /// Returns the catalog of all logs, also if `--store` is given: any session can have written
     /// into the named stores.
-    fn whole_log_catalog(&self) -> Result<LogCatalog, Failure> {
+    pub(super) fn whole_log_catalog(&self) -> Result<LogCatalog, Failure> {
         let found = self.discovered()?.stores.into_iter();
         let mut stores: Vec<Store> = found.map(|found| found.store).collect();
         if !self.common.store.is_empty() {

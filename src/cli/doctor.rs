@@ -362,8 +362,7 @@ impl<'a> Checkup<'a> {
         }
         for stray in keep::strays(&world.kept) {
             let what = "it is among the kept logs, and none of them";
-            let remedy =
-                "look at it; if its agent still has the log, keep that again and delete this";
+            let remedy = "if its agent still has the log, tome keep of that removes it when it has all of this; else look at it and delete it";
             self.add_problem(world.short_path(&stray), what, remedy);
         }
         self.check_codex_memory(world);

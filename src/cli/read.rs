@@ -15,14 +15,19 @@ use crate::core::text::display::safe;
 
 pub(super) fn run(args: &ReadArgs, world: &World) -> Reported<'static> {
     let Ok(cited) = args.reference.parse::<Citation>();
-    if cited.store.as_deref().and_then(Agent::named).is_some()
-        && let Some(messages) = world.log_catalog()?.cited_messages(&cited)?
-    {
+    let is_of_agent = cited.store.as_deref().and_then(Agent::named).is_some();
+    // A citation names its session, whichever project that is of.
+    if is_of_agent && let Some(messages) = world.whole_log_catalog()?.cited_messages(&cited)? {
         let text = format::format_messages(&messages);
         let json = json!({ "store": cited.store, "path": cited.path, "text": text });
         return Answer::done(json, Text::Line(text));
     }
-    let (store, citation) = world.store_holding(&args.reference)?;
+    let (store, citation) = match world.store_holding(&args.reference) {
+        Err(Failure::Usage(_)) if is_of_agent => {
+            return Err(Error::not_found(format!("log {}", cited.path)).into());
+        }
+        holding => holding?,
+    };
     let worded = |error: Error| Failure::Core(error, Some(store.layout()));
     let file = store.locate(&citation.path).map_err(worded)?;
     if let (FileKind::Log, CitedPart::Lines(lines)) = (store.rules().kind(&file), &citation.part) {

@@ -5,11 +5,11 @@ use std::process::Command;
 use serde_json::json;
 
 use super::args::ResumeArgs;
-use super::print::{Answer, Reported, Text};
+use super::print::{Answer, Reported, Text, print_error};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
-use crate::core::log::read;
+use crate::core::log::{LogFile, read};
 
 pub(super) fn run(args: &ResumeArgs, world: &World) -> Reported<'static> {
     let file = world.log_named(&args.id)?;
@@ -21,6 +21,18 @@ pub(super) fn run(args: &ResumeArgs, world: &World) -> Reported<'static> {
             file.id
         )));
     };
+    if let Some(original) = &file.original {
+        let is_it = |log: &LogFile| {
+            log.original.is_none() && (&log.path, &log.id) == (&original.path, &original.id)
+        };
+        let agent = file.agent.name();
+        print_error(&if world.log_files()?.iter().any(is_it) {
+            format!("warning: {agent} goes on with the session as it is now, not with this copy")
+        } else {
+            let (place, copy) = (original.path.display(), file.path.display());
+            format!("warning: {agent} no longer has this session at {place}; its copy is {copy}")
+        });
+    }
     if args.run {
         let mut command = Command::new(resume.program);
         command.args(&resume.args);

@@ -28,7 +28,7 @@ mod texts;
 use std::path::PathBuf;
 
 use crate::core::log::{Agent, Role};
-use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::citation::{Citation, CitedPart, text_mark};
 use crate::core::memory::layout::session::MESSAGES;
 use crate::core::search::catalog::{last_activity, log_title};
 use crate::core::search::index::{Corpus, CorpusMessage, Log};
@@ -126,6 +126,7 @@ impl Sources<'_> {
                 store: self.memories.prefix(&memory_text.store),
                 path: memory_text.memory.path.clone(),
                 part: CitedPart::Lines(line..=line),
+                mark: None,
             },
             score,
             category: memory_text.memory.category.clone(),
@@ -150,6 +151,10 @@ impl Sources<'_> {
         let mut hit = self.log(log, (safe(&text), score));
         hit.line = message.line;
         hit.citation.part = CitedPart::Lines(line..=line);
+        // The line of a store's file is cited as that of any file.
+        if hit.citation.path != hit.path {
+            hit.citation.mark = Some(text_mark(message.text));
+        }
         hit.role = Some(message.role);
         hit.time = message.time;
         if let Some(session) = message.session {
@@ -172,6 +177,7 @@ impl Sources<'_> {
                     store: self.memories.prefix(store),
                     path: path.clone(),
                     part,
+                    mark: None,
                 };
                 (store.to_owned(), path, citation)
             }
@@ -181,6 +187,7 @@ impl Sources<'_> {
                     store: Some(name.to_owned()),
                     path: log.cited_id(),
                     part,
+                    mark: None,
                 };
                 (name.to_owned(), file.display().to_string(), citation)
             }

@@ -159,6 +159,7 @@ fn read(call: &Call<'_>) -> ToolResult {
             store: None,
             path: reference.to_owned(),
             part: CitedPart::Whole,
+            mark: None,
         }
     } else {
         citation

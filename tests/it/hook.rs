@@ -195,7 +195,9 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     let told = asked(&["events"]);
     let told = told["events"].as_array().expect("events");
     assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!(told[0]["citation"], "claude-code:s1#L1");
+    let citation = told[0]["citation"].as_str().expect("a citation");
+    has(citation, ["claude-code:s1#L1@"]);
+    has(home.ok(&["read", citation]), [said]);
     assert_eq!(told[1]["session_id"], "s2");
     let hits = home.ok(&["recall", "striped", "zebra"]);
     starts(&hits, "Found 1 result");

@@ -135,7 +135,7 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         &out,
         ["Citation: claude-code:11111111-1111-1111-1111-111111111111#L1"],
     );
-    // A citation opens the message; one of another project only on request.
+    // A citation opens the message, of whichever project.
     assert_eq!(
         home.ok(&[
             "read",
@@ -144,8 +144,7 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         "[L1 user]\nours pelican\n"
     );
     let theirs = "claude-code:22222222-2222-2222-2222-222222222222#L1";
-    assert_eq!(home.run(&["read", theirs]).code, 2);
-    has(home.ok(&["read", "--all", theirs]), ["theirs pelican"]);
+    has(home.ok(&["read", theirs]), ["theirs pelican"]);
     has(home.ok(&["recall", "--all", "pelican"]), ["theirs pelican"]);
     has(home.ok(&["find", "plcn"]), ["ours pelican"]);
 }

@@ -79,6 +79,26 @@ fn what_an_agent_wrote_waits_with_its_session_and_can_be_taken_back() {
 }
 
 #[test]
+fn a_session_whose_id_another_project_has_too_is_cited_with_its_mark() {
+    let home = seen_home();
+    write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
+    let mut other = home.claude_record(SESSION, 0, "user", "of other things");
+    other["cwd"] = json!("/elsewhere");
+    let copy = format!(".claude/projects/-elsewhere/{SESSION}.jsonl");
+    home.file(&copy, format!("{other}\n"));
+    let why = home.ok(&["why", "deploy.md#L8", "--json"]);
+    let why: Value = serde_json::from_str(&why).expect("JSON");
+    for cited in [
+        &items(&home)[0]["author"]["citation"],
+        &why["calls"][0]["citation"],
+    ] {
+        let cited = cited.as_str().expect("a citation");
+        has(cited, [&format!("{SESSION}@")]);
+        has(home.ok(&["read", cited]), ["Only on Tuesdays"]);
+    }
+}
+
+#[test]
 fn what_an_agent_took_away_has_its_session() {
     let kept = NOTE.replace("Deploy with make ship\n", "");
     let edit = json!({ "old_string": "Deploy with make ship\n", "new_string": "" });

@@ -45,7 +45,13 @@ fn a_session_that_was_rewritten_between_two_copies_is_listed_once_and_both_are_r
     has(home.ok(&["log", earlier, "--all"]), ["zebra at first"]);
     let cited = format!("claude-code:{earlier}#L1");
     has(home.ok(&["read", &cited, "--all"]), ["zebra at first"]);
-    has(home.ok(&["resume", ID, "--all"]), [ID]);
+    let gone = home.run(&["resume", ID, "--all"]);
+    has(gone.out, [ID]);
+    has(gone.err, ["claude-code no longer has this session"]);
+    session(&home, "-p", "/p", "zebra once more");
+    assert_eq!(home.run(&["resume", ID, "--all"]).err, "");
+    let other = home.run(&["resume", earlier, "--all"]);
+    has(other.err, ["as it is now, not with this copy"]);
 }
 
 #[test]
@@ -91,6 +97,44 @@ fn a_citation_of_an_id_in_two_projects_names_both_or_the_current_one() {
     home.ok(&["keep", id, "--all"]);
     fs::remove_dir_all(home.path().join(".claude/projects/-a")).expect("deleted");
     has(home.ok(&["read", &marked, "--all"]), ["said in a"]);
+}
+
+#[test]
+fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
+    let home = Home::new();
+    let here = home.path().join("project").display().to_string();
+    session(&home, "-a", "/a", "the walrus in a");
+    let found = home.ok(&["recall", "walrus", "--all", "--json"]);
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let cited = found["results"][0]["citation"]
+        .as_str()
+        .expect("a citation");
+    let read = || home.run(&["read", cited]);
+    // From another project, and also when a copy with other words comes into that one.
+    has(read().out, ["the walrus in a"]);
+    session(&home, "-c", &here, "said here");
+    has(read().out, ["the walrus in a"]);
+    has(home.ok(&["grip", cited]), ["the walrus in a"]);
+    has(
+        home.ok(&["promote", cited, "--dry-run"]),
+        ["the walrus in a"],
+    );
+    // Where other lines came before it.
+    let log = home.path().join(format!(".claude/projects/-a/{ID}.jsonl"));
+    let line = fs::read_to_string(&log).expect("a log");
+    session(&home, "-a", "/a", "of other things");
+    let other = fs::read_to_string(&log).expect("a log");
+    fs::write(&log, other + &line).expect("rewritten");
+    has(read().out, ["[L2 user]\nthe walrus in a"]);
+    session(&home, "-a", "/a", "of other things");
+    for verb in ["read", "grip", "promote"] {
+        let refused = home.run(&[verb, cited]);
+        assert_ne!(refused.code, 0, "{verb}");
+        has(&refused.err, [cited, "does not have this message"]);
+        lacks(&refused.out, ["of other things", "said here"]);
+    }
+    let unknown = home.run(&["read", "claude-code:no-such-id#L1"]);
+    has(&unknown.err, ["log no-such-id not found"]);
 }
 
 #[test]

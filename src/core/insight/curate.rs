@@ -124,6 +124,7 @@ impl Evidence {
             store: Some(store.store.name().to_owned()),
             path: document.memory.path.clone(),
             part: CitedPart::Lines(line..=line),
+            mark: None,
         };
         Self {
             text: cut(document.line_text(line).trim()),

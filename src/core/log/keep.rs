@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
-use std::path::{Component, Path, PathBuf};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         drop(fs::remove_dir_all(&part));
     }
     let (folder, texts) = made?;
-    let place = free_place(dir, log, &texts);
+    let beside = &free_place(dir, log, &texts);
     let description = Description {
         log: LogFile {
             title: log.title.clone().or(original.head.title.clone()),
@@ -140,54 +140,51 @@ pub fn keep(dir: &Path, log: &LogFile) -> Result<PathBuf> {
         kept: location::modified(&begun).max(last_kept(dir, log).map(|last| last + 1)),
         bytes: bytes_of(&folder),
     };
-    let beside = &place.description;
     let text = serde_json::to_vec(&description).map_err(|e| Error::io(beside, e.into()))?;
     // From now on the new copy counts, and until now the earlier one: neither is ever without a
     // description.
     let written = private::replace(beside, |file| file.write_all(&text));
     written.map_err(|e| Error::io(beside, e))?;
-    if let Some(earlier) = place.earlier {
-        // What a kill leaves of it is no copy.
-        drop(fs::rename(agent.join(earlier), &part));
-        drop(fs::remove_dir_all(&part));
-    }
+    remove_strays(dir, log, &texts, &part);
     Ok(agent.join(description.copy))
 }
 
-/// Where the description of a copy goes.
-struct DescriptionPlace {
-    description: PathBuf,
-    /// The folder of the earlier copy that it described.
-    earlier: Option<PathBuf>,
-}
-
-/// Returns the first place that is free, or that of an earlier copy whose messages the new one has.
-fn free_place(dir: &Path, log: &LogFile, texts: &[String]) -> DescriptionPlace {
+/// Returns the path of the description: the first that is free, or that of an earlier copy whose
+/// messages the new one has.
+fn free_place(dir: &Path, log: &LogFile, texts: &[String]) -> PathBuf {
     let usual = format!("{}-{}", log.agent.name(), safe_name(log));
     let place_of = |name: String| dir.join(DESCRIPTIONS).join(name + ".json");
     let further = (2..).map(|number| format!("{usual}-{number}"));
-    let mut description = place_of(usual.clone());
-    for next in further {
-        let Some(Kept { log: copy, .. }) = described(dir, &description) else {
-            break;
+    let mut places = std::iter::once(usual.clone()).chain(further).map(place_of);
+    let is_free = |place: &PathBuf| {
+        described(dir, place).is_none_or(|Kept { log: copy, .. }| is_in(&copy, texts))
+    };
+    places.find(is_free).unwrap_or_default()
+}
+
+/// Removes copies of a log without a description, as a kill leaves them, and the one whose description
+/// now tells of a newer one: those whose messages that has. `part` is where they go before.
+fn remove_strays(dir: &Path, log: &LogFile, texts: &[String], part: &Path) {
+    let begin = safe_name(log) + "-";
+    let strays = strays(dir).into_iter();
+    for stray in strays.filter(|stray| location::name(stray).starts_with(&begin)) {
+        let copy = LogFile {
+            path: stray.join(location::tail(&log.path)),
+            ..log.clone()
         };
-        if read(&copy).is_ok_and(|copied| texts.starts_with(&texts_of(&copied))) {
-            let inside = copy.path.strip_prefix(dir.join(log.agent.name())).ok();
-            let first = inside.and_then(|inside| match inside.components().next()? {
-                Component::Normal(name) => Some(PathBuf::from(name)),
-                _ => None,
-            });
-            return DescriptionPlace {
-                description,
-                earlier: first,
-            };
+        // Who is making it holds its lock.
+        let is_left = private::open_dir(&stray).is_ok_and(|folder| folder.try_lock().is_ok());
+        if is_left && is_in(&copy, texts) {
+            // What a kill leaves of it is no copy.
+            drop(fs::rename(&stray, part));
+            drop(fs::remove_dir_all(part));
         }
-        description = place_of(next);
     }
-    DescriptionPlace {
-        description,
-        earlier: None,
-    }
+}
+
+/// Whether these texts begin with those of a copy.
+fn is_in(copy: &LogFile, texts: &[String]) -> bool {
+    read(copy).is_ok_and(|copied| texts.starts_with(&texts_of(&copied)))
 }
 
 fn texts_of(transcript: &Transcript) -> Vec<String> {
@@ -413,12 +410,31 @@ pub fn cut(dir: &Path) -> Vec<(LogFile, u64, u64)> {
     cut.collect()
 }
 
-/// Returns the bytes of the files below a folder.
+/// Returns the length of a file without NULs at its end, which are all that a crash may leave of it.
+fn written(path: &Path) -> io::Result<u64> {
+    let mut file = fs::File::open(path)?;
+    let mut end = file.metadata()?.len();
+    let mut buffer = [0; 4096];
+    while end > 0 {
+        let start = end.saturating_sub(buffer.len() as u64);
+        let block = &mut buffer[..(end - start) as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(block)?;
+        if let Some(last) = block.iter().rposition(|byte| *byte != 0) {
+            return Ok(start + last as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Returns the bytes of the files below a folder, see [`written`].
 fn bytes_of(folder: &Path) -> u64 {
     let entries = location::entries(folder).into_iter();
     let bytes = entries.map(|entry| match fs::symlink_metadata(&entry) {
         Ok(found) if found.is_dir() => bytes_of(&entry),
-        found => found.map_or(0, |found| found.len()),
+        Ok(found) if found.is_file() => written(&entry).unwrap_or(0),
+        _ => 0,
     });
     bytes.sum()
 }

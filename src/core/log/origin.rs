@@ -191,6 +191,9 @@ fn next_part<'a>(text: &'a str, unclosed: &mut u64) -> (Speaker, Cow<'a, str>, &
     if let Some((command, after)) = shell_command(text) {
         return (Speaker::Person, format!("! {command}").into(), after);
     }
+    if let Some((said, after)) = noted(text) {
+        return (Speaker::Person, said.into(), after);
+    }
     if text.starts_with("</command>") {
         let (said, after) = through(text, "</user_shell_command>");
         return (Speaker::Program, said.into(), after);
@@ -233,6 +236,13 @@ fn shell_command(text: &str) -> Option<(&str, &str)> {
     let inner = inner.strip_prefix("<command>")?;
     let end = inner.find("</command>")?;
     Some((inner[..end].trim(), &inner[end..]))
+}
+
+/// Returns what the user typed to be remembered, if the text begins with it, and the text after it.
+fn noted(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix("<user-memory-input>")?;
+    let (said, after) = inner.split_once("</user-memory-input>")?;
+    Some((said.trim(), after))
 }
 
 /// Returns the slash command that the text begins with, as it was typed, and the text after it; `None`
@@ -509,6 +519,10 @@ mod tests {
     #[test]
     fn a_typed_shell_command_is_the_users_and_its_output_the_programs() {
         check("<bash-input>ls -l</bash-input>", &[(Person, "! ls -l")]);
+        check(
+            "<user-memory-input>use tabs</user-memory-input>",
+            &[(Person, "use tabs")],
+        );
         check(
             "<bash-stdout>a</bash-stdout><bash-stderr></bash-stderr>",
             &[(

@@ -62,12 +62,31 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     if role == Role::User {
         // A file that a prompt names stands in parts of its own, between lines that tell it.
         let texts: Vec<String> = parts.iter().filter_map(|part| part.text("text")).collect();
-        sink.prompt(texts.join("\n"));
+        let text = texts.join("\n");
+        let (files, typed) = behind_files(&text);
+        sink.say(Role::System, Origin::Injected, files.to_owned());
+        sink.prompt(typed.to_owned());
     }
     for part in &parts {
         take_part(part, role, sink);
     }
     Recognized::Known
+}
+
+/// Splits a prompt behind the files that are open in VS Code: its extension writes each on a line and
+/// leaves a line empty below.
+fn behind_files(text: &str) -> (&str, &str) {
+    let is_file = |line: &str| {
+        let is_windows = line.as_bytes().get(1..3) == Some(b":\\");
+        let is_rooted = line.starts_with('/') && line[1..].contains('/') && !line.contains(' ');
+        let number = line.strip_prefix("Untitled-");
+        let is_new = number.is_some_and(|number| number.parse::<u32>().is_ok());
+        is_windows || is_rooted || is_new
+    };
+    match text.split_once("\n\n") {
+        Some((files, typed)) if files.lines().all(is_file) => (files, typed),
+        _ => ("", text),
+    }
 }
 
 fn take_part(part: &Object<'_>, role: Role, sink: &mut Sink<'_>) {

@@ -1,4 +1,5 @@
-//! Citations: `[store:]path[#part]`, as all interfaces accept and print them.
+//! Citations: `[store:]path[#part]`, as all interfaces accept and print them; that of a message of a log
+//! has a mark of its text behind the line, by which it is known in a log that was rewritten.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,6 +7,7 @@ use std::str::FromStr;
 
 use crate::core::memory::Memory;
 use crate::core::memory::layout::Layout;
+use crate::core::text::clip;
 use crate::core::text::header::lines;
 use crate::core::text::header::section::by_heading;
 
@@ -18,7 +20,19 @@ pub struct Citation {
     pub path: String,
     /// The cited part.
     pub part: CitedPart,
+    /// The mark of the text on the cited line of a log; see [`text_mark`].
+    pub mark: Option<String>,
 }
+
+/// Returns the mark of a message: a hash of how it begins.
+pub fn text_mark(text: &str) -> String {
+    const BEGINNING: usize = 256;
+    let hash = blake3::hash(clip(text, BEGINNING).as_bytes()).to_hex();
+    hash[..MARK].to_owned()
+}
+
+/// The length of a mark.
+const MARK: usize = 6;
 
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +65,10 @@ impl FromStr for Citation {
 impl Citation {
     /// The citation of a text that names no store: what looks like one belongs to the path.
     pub fn of_path(text: &str) -> Self {
+        let (text, mark) = match text.rsplit_once('@') {
+            Some((cited, mark)) if is_mark(cited, mark) => (cited, Some(mark.to_owned())),
+            _ => (text, None),
+        };
         let (path, part) = match text.rsplit_once('#') {
             Some((path, part)) if !path.is_empty() => {
                 let Ok(part) = part.parse::<CitedPart>();
@@ -62,6 +80,7 @@ impl Citation {
             store: None,
             path: path.to_owned(),
             part,
+            mark,
         }
     }
 
@@ -76,8 +95,20 @@ impl Citation {
             store: self.store.clone(),
             path: named.to_string(),
             part: CitedPart::Whole,
+            mark: None,
         }
     }
+}
+
+/// Whether a text is a mark, which only stands behind the line of a log.
+fn is_mark(cited: &str, text: &str) -> bool {
+    let is_line = |(_, part): (&str, &str)| {
+        let line = part.strip_prefix('L');
+        line.is_some_and(|line| line.parse::<usize>().is_ok())
+    };
+    text.len() == MARK
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && cited.rsplit_once('#').is_some_and(is_line)
 }
 
 /// Returns whether this is a store name. Names have few special characters, so that a path
@@ -112,12 +143,16 @@ impl fmt::Display for Citation {
         }
         f.write_str(&self.path)?;
         match &self.part {
-            CitedPart::Whole => Ok(()),
+            CitedPart::Whole => {}
             CitedPart::Lines(lines) if lines.start() == lines.end() => {
-                write!(f, "#L{}", lines.start())
+                write!(f, "#L{}", lines.start())?;
             }
-            CitedPart::Lines(lines) => write!(f, "#L{}-{}", lines.start(), lines.end()),
-            CitedPart::Entry(slug) => write!(f, "#{slug}"),
+            CitedPart::Lines(lines) => write!(f, "#L{}-{}", lines.start(), lines.end())?,
+            CitedPart::Entry(slug) => write!(f, "#{slug}")?,
+        }
+        match &self.mark {
+            Some(mark) => write!(f, "@{mark}"),
+            None => Ok(()),
         }
     }
 }
@@ -168,6 +203,7 @@ mod tests {
             "episodes/2026-02.md#logger-stdout-leak-fix",
             "shop:user_prefs.md",
             ".memory:a.md#L1",
+            "codex:id@0123abcd#L10@0a1b2c",
         ] {
             let citation: Citation = text.parse().expect("never fails");
             assert_eq!(citation.to_string(), text);

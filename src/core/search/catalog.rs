@@ -12,7 +12,7 @@ use crate::core::log::{
     Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, Transcript, is_named,
     locate, marked_id, not_understood, read, read_each,
 };
-use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::citation::{Citation, CitedPart, text_mark};
 use crate::core::memory::config::TimelineSettings;
 use crate::core::memory::discover::session_slug;
 use crate::core::memory::library::LogSummary;
@@ -183,24 +183,35 @@ impl LogCatalog {
     }
 
     /// Returns the messages of a citation such as `codex:ID#L12`, in the order of the log;
-    /// `None` if it cites no log in scope.
+    /// `None` if it cites no log in scope. A log that no longer has them is an error.
     pub fn cited_messages(&self, citation: &Citation) -> Result<Option<Vec<Message>>> {
+        Ok(self.cited(citation)?.map(|(_, messages)| messages))
+    }
+
+    /// Returns them with their log.
+    fn cited(&self, citation: &Citation) -> Result<Option<(LogFile, Vec<Message>)>> {
         let Some(agent) = citation.store.as_deref().and_then(Agent::named) else {
             return Ok(None);
         };
-        let files = self.files();
-        let is_it =
-            |log: &&LogFile| log.agent == agent && is_named(&citation.path, &log.id, &log.path);
-        let mut named: Vec<LogFile> = files.iter().filter(is_it).cloned().collect();
-        // A session that was copied to another project keeps its id.
-        if named.len() > 1 && self.scope == LogScope::All {
+        let mut named = self.files();
+        named.retain(|log| log.agent == agent && is_named(&citation.path, &log.id, &log.path));
+        // A session that was copied to another project keeps its id: the mark tells which is meant.
+        if named.len() > 1 && citation.mark.is_none() {
             named = vec![self.one_of(&citation.path, &Vec::from_iter(&named))?];
         }
+        let mut is_known = false;
         for file in named {
             let transcript = read(&file)?;
             if self.is_in_scope(transcript.head.cwd.as_deref(), &file.path) {
-                return Ok(cited(transcript, citation));
+                is_known = true;
+                if let Some(messages) = cited(transcript, citation) {
+                    return Ok(Some((file, messages)));
+                }
             }
+        }
+        if is_known {
+            let why = "the session does not have this message, or no longer: it was rewritten";
+            return Err(Error::refused(citation.to_string(), why));
         }
         Ok(None)
     }
@@ -243,10 +254,25 @@ impl LogCatalog {
     }
 
     /// Returns a citation of a log with the mark of the one that [`LogCatalog::log_named`] takes, and
-    /// any other text as it is. In the scope of a project, its log is the only one.
+    /// any other text as it is. In the scope of a project, its log is the only one. A message that the
+    /// citation has a mark of is cited where it is now.
     pub fn marked(&self, reference: &str) -> Result<String> {
         let Ok(citation) = reference.parse::<Citation>();
         let agent = citation.store.as_deref().and_then(Agent::named);
+        if citation.mark.is_some()
+            && let Some((file, messages)) = self.cited(&citation)?
+            && let Some(line) = messages
+                .first()
+                .and_then(|one| usize::try_from(one.line).ok())
+        {
+            let now = Citation {
+                path: marked_id(&file.id, &file.path),
+                part: CitedPart::Lines(line..=line),
+                mark: None,
+                ..citation
+            };
+            return Ok(now.to_string());
+        }
         let (Some(agent), LogScope::All) = (agent, self.scope) else {
             return Ok(reference.to_owned());
         };
@@ -284,14 +310,20 @@ impl LogCatalog {
 
 /// Returns the messages of a log that a citation names; `None` if it has none of them.
 fn cited(transcript: Transcript, citation: &Citation) -> Option<Vec<Message>> {
-    let is_cited = |message: &Message| match &citation.part {
-        CitedPart::Whole => true,
-        CitedPart::Lines(lines) => {
-            usize::try_from(message.line).is_ok_and(|line| lines.contains(&line))
+    let mut messages = transcript.messages;
+    let line = |message: &Message| usize::try_from(message.line).unwrap_or(usize::MAX);
+    match (&citation.part, &citation.mark) {
+        (CitedPart::Whole, _) => {}
+        (CitedPart::Lines(lines), None) => messages.retain(|one| lines.contains(&line(one))),
+        (CitedPart::Lines(lines), Some(mark)) => {
+            let same = messages.iter().filter(|one| text_mark(&one.text) == *mark);
+            let nearest = same
+                .map(line)
+                .min_by_key(|at| at.abs_diff(*lines.start()))?;
+            messages.retain(|one| line(one) == nearest);
         }
-        CitedPart::Entry(_) => false,
-    };
-    let messages: Vec<Message> = transcript.messages.into_iter().filter(is_cited).collect();
+        (CitedPart::Entry(_), _) => messages.clear(),
+    }
     (!messages.is_empty()).then_some(messages)
 }
 
@@ -499,7 +531,7 @@ mod tests {
         let (_home, catalog) = house();
         let quote = |citation: &str| {
             let Ok(citation) = citation.parse::<Citation>();
-            let quoted = catalog.cited_messages(&citation).expect("readable");
+            let quoted = catalog.cited_messages(&citation).ok()?;
             quoted.map(|messages| {
                 messages
                     .iter()

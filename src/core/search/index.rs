@@ -489,10 +489,10 @@ impl Corpus {
         })
     }
 
-    /// Whether several visible logs of an agent have this id.
+    /// Whether several logs of an agent have this id, visible or not.
     fn has_shared(&self, agent: u32, id: &str) -> bool {
         let shared = self.shared.get_or_init(|| {
-            let rows = self.shown.iter().map(|row| &self.table.logs[*row]);
+            let rows = self.table.logs.iter();
             let mut known = FxHashSet::default();
             rows.filter(|row| !known.insert((row.agent, row.id())))
                 .map(|row| (row.agent, row.id().to_owned()))

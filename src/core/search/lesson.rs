@@ -68,6 +68,7 @@ pub fn lessons(memories: &MemoryTexts, query: &Query) -> Vec<Lesson> {
                     store: memories.prefix(&memory_text.store),
                     path: memory_text.memory.path.clone(),
                     part: piece.part,
+                    mark: None,
                 },
                 title: match piece.title {
                     "" => memory_text.memory.title.clone(),

@@ -226,6 +226,7 @@ impl LogPane {
             store: Some(self.file.agent.name().to_owned()),
             path: self.file.id.clone(),
             part: lines.map_or(CitedPart::Whole, CitedPart::Lines),
+            mark: None,
         }
     }
 

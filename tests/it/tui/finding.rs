@@ -195,7 +195,7 @@ fn what_is_picked_is_printed_and_the_terminal_is_only_drawn_on() {
             "15 minutes",
             "Tokens live for 15 minutes.\n",
         ),
-        ("grace --print citation", "", "claude-code:s1#L50\n"),
+        ("grace --print citation", "", "claude-code:s1#L50@677a15\n"),
     ] {
         let tty = pick(&home, args);
         tty.see("find ❯");

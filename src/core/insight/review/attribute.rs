@@ -67,7 +67,7 @@ pub fn attributions(
             let agent = log.agent()?.name();
             let origin = Origin {
                 session: log.id().to_owned(),
-                citation: Some(format!("{agent}:{}#L{}", log.id(), call.line)),
+                citation: Some(format!("{agent}:{}#L{}", log.cited_id(), call.line)),
             };
             let author = Author {
                 who: agent.to_owned(),

@@ -22,7 +22,7 @@ use crate::core::text::secret::mask;
 pub struct Reason {
     /// The agent.
     pub agent: &'static str,
-    /// The id of the log.
+    /// The id of the log, as a citation has it.
     pub session: String,
     /// The title of the session.
     pub title: String,
@@ -47,7 +47,7 @@ impl Reason {
         let agent = log.and_then(|log| log.agent());
         Self {
             agent: agent.map_or("", |agent| agent.name()),
-            session: log.map(|log| log.id().to_owned()).unwrap_or_default(),
+            session: log.map(|log| log.cited_id()).unwrap_or_default(),
             title: log.map(|log| log_title(&log)).unwrap_or_default(),
             line: call.line,
             time: call.time,

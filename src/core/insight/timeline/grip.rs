@@ -389,6 +389,7 @@ pub fn cite(agent: Agent, log: &str, first: u64, last: u64) -> String {
         store: Some(agent.name().to_owned()),
         path: log.to_owned(),
         part: CitedPart::Lines(line(first)..=line(last)),
+        mark: None,
     };
     citation.to_string()
 }

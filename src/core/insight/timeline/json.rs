@@ -11,6 +11,7 @@ use super::grip::{Expanded, Grip, GripState, Shown, event_id};
 use super::project::plural;
 use super::{Teleport, Topic, VersionedNode, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
+use crate::core::memory::citation::text_mark;
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::catalog::captured_events;
 use crate::core::search::index::Corpus;
@@ -205,6 +206,10 @@ impl<'a> EventRows<'a> {
             (_, Role::Tool) => "tool_result",
             (_, Role::System) => "notice",
         };
+        // What was not read has no mark.
+        let mark = Some(&event.text).filter(|text| text.len() == event.length());
+        let mark = mark.map(|text| format!("@{}", text_mark(text)));
+        let place = format!("{}:{log}#L{}", agent.name(), event.line);
         let mut row = EventRow {
             event_id: event_id(agent, log, event),
             session_id: event.session.as_deref().unwrap_or(log).to_owned(),
@@ -213,7 +218,7 @@ impl<'a> EventRows<'a> {
             role: event.role.name().to_owned(),
             text: safe(&event.text),
             agent: agent.name().to_owned(),
-            citation: Some(format!("{}:{log}#L{}", agent.name(), event.line)),
+            citation: Some(place + &mark.unwrap_or_default()),
             calls: 0,
             is_answer: false,
         };

@@ -231,6 +231,27 @@ fn what_a_killed_process_left_is_removed_and_a_copy_that_was_cut_is_told() {
         .map(|(_, left, bytes)| (*left, *bytes))
         .collect();
     assert_eq!(told, [(1, copy.size)]);
+    let nuls = vec![0; usize::try_from(copy.size).expect("small")];
+    fs::write(&copy.path, nuls).expect("overwritten");
+    assert_eq!(cut(&dir).len(), 1);
+}
+
+#[test]
+fn a_copy_that_a_kill_left_without_a_description_is_removed_unless_it_has_more() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let original = temp.path().join("messages.jsonl");
+    let dir = temp.path().join("kept");
+    let mut made = Vec::new();
+    for text in ["keep this", "and this is other"] {
+        let line = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+        fs::write(&original, line).expect("writes");
+        made.push(keep(&dir, &log(original.clone())).expect("kept"));
+        fs::remove_dir_all(dir.join(DESCRIPTIONS)).expect("removed");
+    }
+    assert_eq!(strays(&dir).len(), 2);
+    let newest = keep(&dir, &log(original)).expect("kept");
+    let left = [&made[0], &made[1], &newest].map(|copy| copy.exists());
+    assert_eq!(left, [true, false, true]);
 }
 
 #[test]

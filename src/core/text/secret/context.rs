@@ -229,8 +229,11 @@ fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
 fn bearer(scan: &mut Scan<'_>, _: usize, end: usize) {
     if let Some((at, end)) = credentials(scan, end) {
         let value = scan.slice(at..end);
-        if value.len() >= 16 && value.bytes().any(|byte| byte.is_ascii_digit()) && is_random(value)
-        {
+        // When a token ends is told in the same place: `Bearer exp=1775228057972`.
+        let time = value.strip_prefix("exp=").unwrap_or(value);
+        let is_time = time.len() < value.len() && time.bytes().all(|byte| byte.is_ascii_digit());
+        let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+        if value.len() >= 16 && has_digit && is_random(value) && !is_time {
             let end = scan.run(at, usize::MAX, is_credential);
             scan.accept("bearer token", at..end);
         }

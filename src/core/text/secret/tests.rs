@@ -102,6 +102,8 @@ const SECRETS: &[(&str, &str)] = &[
     ("https://a.blob.example/c?se=2026&sig=", "k3Jd9f8L"),
     ("aws configure set aws_secret_access_key ", "wJalr9UtnF3MIK7MDENGbPxRfiCYzzKEYqqq1234"),
     ("az login --service-principal -u app -p ", "hunter22"),
+    ("sed -i 's/DB_PASSWORD=.*/DB_PASSWORD=", "hunter22"),
+    ("tt=Bearer exp=", "9f8e7d6c5b4a39281706"),
     ("vault login ", "8fK2l9D7s6G5h4J3"),
     ("htpasswd -b .htpasswd kim ", "hunter22"),
     ("password → ", "hunter22"),
@@ -386,6 +388,9 @@ fn what_only_looks_like_one_stays() {
         "ssh://git@github.com:22/a",
         "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----",
         "a Bearer of bad news indeed today",
+        "OK: tt=Bearer exp=1775228057972",
+        "sed -i 's/password=.*/password=changeme/' a.env",
+        "sessionKey: agent:my-agent2:subagent:0b17d36b-a351-4f16-a302-1068ff4e0854",
         "commit 6f1ed002ab5595859014ebf0951522d9e2b1c3d4",
         "日本語 password",
     ];

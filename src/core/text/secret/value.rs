@@ -149,7 +149,8 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
         "disabled",
         "unknown",
     ];
-    if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) {
+    // `.*` is what a command looks for instead of a value.
+    if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) || value.starts_with(".*") {
         return true;
     }
     // A closing quotation mark was mistaken for an opening one: `"password=" + password + "`.
@@ -201,8 +202,13 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
 /// Whether the value names a thing by words, as in `agent:main:41f8`.
 fn is_address(value: &str) -> bool {
     let parts: Vec<&str> = value.split(':').collect();
-    let is_word = |part: &&str| part.len() > 2 && part.bytes().all(|b| b.is_ascii_lowercase());
-    parts.len() > 2 && parts[..2].iter().all(is_word)
+    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase());
+    // Who is addressed may have a number: `agent:tester2:41f8`.
+    let is_name = |part: &str| {
+        let word = part.trim_end_matches(|char: char| char.is_ascii_digit());
+        part.len() > 2 && word.split('-').all(is_word)
+    };
+    parts.len() > 2 && parts[0].len() > 2 && is_word(parts[0]) && is_name(parts[1])
 }
 
 /// Whether the value is a URL, which may follow a bracket or a name. Other values with `://` in

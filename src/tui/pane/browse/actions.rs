@@ -361,6 +361,7 @@ impl BrowsePane {
             store: Some(store),
             path,
             part,
+            mark: None,
         }
         .to_string();
         copy_to_clipboard(text)
