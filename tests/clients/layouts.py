@@ -268,7 +268,10 @@ class Layout:
             self.put("mine/AGENTS.md", .6, imports=0)
         for file, chance, of in files:
             if self.maybe(chance):
-                self.files[file] = self.settings({"instructions": self.random.sample(of, self.random.randint(1, 2))}, comments=True)
+                chosen = self.random.sample(of, self.random.randint(1, 2))
+                # Without git it looks through the whole disk for such a file, and says nothing for minutes.
+                chosen = [pattern for pattern in chosen if self.git != "none" or pattern != "**/*.md"]
+                self.files[file] = self.settings({"instructions": chosen}, comments=True)
         for name in ("OPENCODE_DISABLE_CLAUDE_CODE", "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", "OPENCODE_DISABLE_PROJECT_CONFIG"):
             if self.maybe(.06):
                 self.variables[name] = self.random.choice(["1", "true", "0"])
