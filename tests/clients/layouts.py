@@ -8,6 +8,9 @@ The clients are found as by context.py. A seed always gives the same layout. A d
 
 A file that leads out of its project is told by tome and not shown, so its text is not compared, and all around it is; such
 layouts are counted.
+
+OpenCode loads what `**/` finds in the order in which its folders happen to be read, another at each run: such a layout can be told
+as different, and equal the next time.
 """
 import json
 import os
