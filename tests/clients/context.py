@@ -373,7 +373,7 @@ def compare(client, pieces, region, place):
         name = "%s %s" % (piece["kind"], piece["path"])
         is_rest = piece["bytes"] == 0 and piece["path"] in seen
         inlined = isinstance(client, (Gemini, Copilot)) and (piece["kind"] == "import" or is_rest)
-        heading = "" if inlined else close(top) + client.opening(piece, place, last is None)
+        heading = "" if inlined else close(top) + gap + client.opening(piece, place, last is None)
         wrong = take(heading, name, piece["text"])
         if wrong:
             return wrong
@@ -383,7 +383,7 @@ def compare(client, pieces, region, place):
         at += len(piece["text"])
         seen.add(piece["path"])
         last = piece
-    found = re.compile(gap + close(top) + client.ending, re.S).fullmatch(region, at)
+    found = re.compile(gap + close(top) + gap + client.ending, re.S).fullmatch(region, at)
     if not found:
         return "after the last piece: %r" % region[at:at + 300]
     rows = (found.groupdict().get("rows") or "").splitlines()

@@ -8,6 +8,9 @@ The clients are found as by context.py. A seed always gives the same layout. A d
 
 A file that leads out of its project is told by tome and not shown, so its text is not compared, and all around it is; such
 layouts are counted.
+
+OpenCode loads what `**/` finds in the order in which its folders happen to be read, another at each run: such a layout can be told
+as different, and equal the next time.
 """
 import json
 import os
@@ -268,7 +271,10 @@ class Layout:
             self.put("mine/AGENTS.md", .6, imports=0)
         for file, chance, of in files:
             if self.maybe(chance):
-                self.files[file] = self.settings({"instructions": self.random.sample(of, self.random.randint(1, 2))}, comments=True)
+                chosen = self.random.sample(of, self.random.randint(1, 2))
+                # Without git it looks through the whole disk for such a file, and says nothing for minutes.
+                chosen = [pattern for pattern in chosen if self.git != "none" or pattern != "**/*.md"]
+                self.files[file] = self.settings({"instructions": chosen}, comments=True)
         for name in ("OPENCODE_DISABLE_CLAUDE_CODE", "OPENCODE_DISABLE_CLAUDE_CODE_PROMPT", "OPENCODE_DISABLE_PROJECT_CONFIG"):
             if self.maybe(.06):
                 self.variables[name] = self.random.choice(["1", "true", "0"])

@@ -12,6 +12,7 @@ mod gemini;
 mod glob;
 mod opencode;
 mod stores;
+mod yaml;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -380,11 +381,6 @@ fn unread(refusal: &Refusal) -> String {
 fn decoded(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
-}
-
-/// Whether a bare value of YAML is a text. Nothing, numbers, `true` and the like are none.
-fn is_yaml_text(value: &str) -> bool {
-    !matches!(value, "" | "null" | "~" | "true" | "false") && value.parse::<f64>().is_err()
 }
 
 /// Removes what JavaScript's `trim` removes.

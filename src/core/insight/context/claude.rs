@@ -15,7 +15,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::glob::expression;
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, is_yaml_text, trimmed, unread};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, trimmed, unread, yaml};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{real_path, without_dots};
 use crate::core::memory::config::expand;
@@ -370,51 +370,10 @@ fn header(bytes: &[u8]) -> (Option<String>, String) {
         return (None, text.into_owned());
     };
     let body = bare[found[0].len()..].to_owned();
-    let paths = paths(&found[1]);
+    let paths = yaml::paths(yaml::texts(&found[1], "paths"));
     let is_all = |path: &String| path == "**" || path == "/**" || path == "**/**";
     let is_for_all = paths.iter().all(is_all);
     ((!is_for_all).then(|| paths.join(", ")), body)
-}
-
-/// The texts of `paths` in YAML: one with commas, or a list. Numbers, `true` and the like are no
-/// texts, and mean nothing.
-fn paths(yaml: &str) -> Vec<String> {
-    let mut lines = yaml.lines().skip_while(|line| !line.starts_with("paths:"));
-    let Some(first) = lines.next() else {
-        return Vec::new();
-    };
-    let bare = |value: &str| {
-        let value = value.split(" #").next().unwrap_or_default().trim();
-        if value.starts_with('#') { "" } else { value }.to_owned()
-    };
-    let value = bare(&first["paths:".len()..]);
-    let text = |value: &str| -> Option<String> {
-        let plain = value.trim_matches(['"', '\'']).trim();
-        (is_yaml_text(value) && !plain.is_empty()).then(|| plain.to_owned())
-    };
-    let listed = value
-        .strip_prefix('[')
-        .and_then(|list| list.strip_suffix(']'));
-    if value.is_empty() {
-        let items = lines.map_while(|line| line.trim_start().strip_prefix("- "));
-        return items.filter_map(|item| text(&bare(item))).collect();
-    }
-    match listed {
-        Some(list) => list
-            .split(',')
-            .filter_map(|item| text(item.trim()))
-            .collect(),
-        None => {
-            let parts = text(&value).unwrap_or_default();
-            // A comma between braces is a part of its pattern.
-            let mut depth = 0;
-            let parts = parts.split(|c| {
-                depth += i32::from(c == '{') - i32::from(c == '}');
-                c == ',' && depth == 0
-            });
-            parts.filter_map(|part| text(part.trim())).collect()
-        }
-    }
 }
 
 #[cfg(test)]
@@ -447,15 +406,6 @@ mod tests {
         assert_eq!(
             home(r#"{"autoMemoryEnabled": false}"#),
             ["\"root\"", "\"a\""]
-        );
-    }
-
-    #[test]
-    fn a_comma_between_braces_is_a_part_of_its_path() {
-        let paths = |value: &str| super::paths(&format!("paths: {value}\n"));
-        assert_eq!(
-            paths("src/*.{ts,tsx}, lib/**"),
-            ["src/*.{ts,tsx}", "lib/**"]
         );
     }
 }

@@ -8,13 +8,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use walkdir::WalkDir;
 
 use super::glob::MOST_ENTRIES;
-use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_yaml_text};
+use super::{Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, yaml};
 use crate::core::disk::trust::{TrustBoundary, real_path};
-use crate::core::text::header::frontmatter::Frontmatter;
 
 const GITHUB: &str = ".github/copilot-instructions.md";
 
@@ -43,7 +44,12 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         // Then the folders between, the nearest first.
         for folder in folders[1..folders.len() - 1].iter().rev() {
             add(folder.join(GITHUB));
-            OTHERS.iter().for_each(|name| add(folder.join(name)));
+            for name in OTHERS {
+                add(folder.join(name));
+                if name == "CLAUDE.md" {
+                    add(folder.join(".claude").join(name));
+                }
+            }
         }
     }
     let mut sent: HashMap<Vec<u8>, PathBuf> = HashMap::new();
@@ -58,18 +64,13 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         .into_iter()
         .take(if cwd == root { 1 } else { 2 })
     {
-        rules.extend(rules_in(
-            &folder.join(".github/instructions"),
-            ".instructions.md",
-        ));
-        rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
+        rules.extend(rules_of(folder));
     }
     let project = own..rules.len();
     // Further folders are named by the user.
     let named = start.variable("COPILOT_CUSTOM_INSTRUCTIONS_DIRS");
     for folder in named.into_iter().flat_map(|list| list.split(',')) {
-        let folder = cwd.join(folder.trim()).join(".github/instructions");
-        rules.extend(rules_in(&folder, ".instructions.md"));
+        rules.extend(rules_of(&cwd.join(folder.trim())));
     }
     let mut later = Vec::new();
     for (at, file) in rules.iter().enumerate() {
@@ -78,7 +79,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         } else {
             Source::Own
         };
-        if let Some(piece) = rule(start, file, source) {
+        if let Some(piece) = rule(start, file, source, at < own) {
             // Rules for some files are listed after the others.
             match piece.cut {
                 Some(_) => later.push(piece),
@@ -111,6 +112,13 @@ fn in_any_case(file: PathBuf) -> PathBuf {
     }
 }
 
+/// Returns the rules of a project's folder.
+fn rules_of(folder: &Path) -> Vec<PathBuf> {
+    let mut rules = rules_in(&folder.join(".github/instructions"), ".instructions.md");
+    rules.extend(rules_in(&folder.join(".claude/rules"), ".md"));
+    rules
+}
+
 /// Returns the files below a folder whose names end in `ending`, sorted.
 fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let walk = WalkDir::new(folder).sort_by_file_name();
@@ -123,38 +131,69 @@ fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
     files.filter(is_rule).collect()
 }
 
-fn rule(start: &Start<'_>, file: &Path, source: Source) -> Option<Piece> {
+fn rule(start: &Start<'_>, file: &Path, source: Source, is_of_user: bool) -> Option<Piece> {
     let kind = PieceKind::Rule;
-    let (text, bytes) = match read(start, file, source)? {
-        Ok(read) => read,
+    let (text, bytes) = match read(start, file, source, is_of_user)? {
+        Ok((text, bytes)) => (without_mark(&text).to_owned(), bytes),
         Err(why) => return Some(Piece::unsent(file, kind, 0, why)),
     };
-    let header = Frontmatter::parse(&text);
-    let header = header.as_ref();
-    let written = header.and_then(|header| header.get("applyTo").or_else(|| header.get("paths")));
-    if header.and_then(|header| header.get("excludeAgent")) == Some("coding-agent") {
+    let header = header(&text);
+    let is_valid = yaml::is_valid(header);
+    let is_excluded = |agent: &String| agent == "coding-agent";
+    if is_valid && yaml::texts(header, "excludeAgent").iter().any(is_excluded) {
         let why = "not loaded: excludeAgent is coding-agent";
         return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
     }
-    // What is no text in YAML says nothing.
-    let is_some = |paths: &&str| !matches!(*paths, "**" | "**/*" | "*") && is_yaml_text(paths);
-    if let Some(paths) = written.filter(is_some) {
+    // In a header that is no YAML only the line counts.
+    let mut keys = ["applyTo", "paths"].into_iter();
+    let said = if is_valid {
+        let key = keys.find(|key| yaml::has(header, key));
+        key.map_or(Vec::new(), |key| yaml::texts(header, key))
+    } else {
+        let line = keys.find_map(|key| yaml::line(header, key));
+        line.into_iter().collect()
+    };
+    let paths = yaml::paths(said);
+    let is_all = |path: &String| matches!(path.as_str(), "**" | "**/*" | "*");
+    if !paths.iter().all(is_all) {
+        let paths = paths.join(", ");
         let why = format!("named, to be read for files that match {paths}");
         return Some(Piece::unsent(file, kind, bytes, why).with_rest(text));
     }
     Some(Piece::whole(file.to_owned(), kind, bytes, text))
 }
 
-/// Reads a text without its byte order mark, and its size; a reason if it is not read.
-fn read(start: &Start<'_>, file: &Path, source: Source) -> Option<Result<(String, u64), String>> {
+/// Returns the lines between the fences at the start of a text.
+fn header(text: &str) -> &str {
+    static HEADER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?s)\A---[ \t]*\r?\n(.*?)\n---").ok());
+    let found = HEADER.as_ref().and_then(|header| header.captures(text));
+    found.map_or("", |found| found.extract::<1>().1[0])
+}
+
+/// Reads a text, and its size; a reason if it is not read. One of the user's that is not UTF-8 is left
+/// out, and one of a project is not.
+fn read(
+    start: &Start<'_>,
+    file: &Path,
+    source: Source,
+    is_of_user: bool,
+) -> Option<Result<(String, u64), String>> {
     match start.read(file, source) {
         Found::Missing => None,
         Found::Unread(why) => Some(Err(why)),
+        Found::Content(bytes) if is_of_user && std::str::from_utf8(&bytes).is_err() => {
+            Some(Err("not loaded: it is not UTF-8".to_owned()))
+        }
         Found::Content(bytes) => {
-            let size = bytes.len() as u64;
-            Some(Ok((decoded(&bytes), size)))
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Some(Ok((text, bytes.len() as u64)))
         }
     }
+}
+
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// Returns the pieces of a file and of its imports. The same text is sent once.
@@ -169,11 +208,12 @@ fn instructions(
         PieceKind::User => (Source::Own, file.parent().unwrap_or(file)),
         _ => (Source::Project, root),
     };
-    let (text, bytes) = match read(start, file, source) {
+    let (whole, bytes) = match read(start, file, source, kind == PieceKind::User) {
         None => return Vec::new(),
         Some(Ok(read)) => read,
         Some(Err(why)) => return vec![Piece::unsent(file, kind, 0, why)],
     };
+    let text = without_mark(&whole).to_owned();
     if let Some(other) = sent.get(text.as_bytes()) {
         let why = format!("the same text as {}, which is sent", other.display());
         return vec![Piece::unsent(file, kind, bytes, why).with_rest(text)];
@@ -192,7 +232,7 @@ fn instructions(
         count: 0,
         pieces: Vec::new(),
     };
-    importer.read(first, &text, 0);
+    importer.read(first, &whole, 0);
     importer.pieces
 }
 
@@ -210,11 +250,12 @@ struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    /// Adds the text of a file to which `depth` imports lead.
+    /// Adds the text of a file to which `depth` imports lead. A byte order mark is not sent, but what
+    /// stands behind it does not begin a line.
     fn read(&mut self, mut piece: Piece, text: &str, depth: usize) {
         // Imports have their real path here; the names in a link are relative to the link.
         let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
-        let mut copied = 0;
+        let mut copied = text.len() - without_mark(text).len();
         let found = if depth < DEEPEST {
             mentions(text)
         } else {
@@ -260,13 +301,13 @@ impl Importer<'_> {
                 piece.text.truncate(piece.text.len() - tag.len());
                 continue;
             };
-            let (imported, bytes) = (decoded(content.as_bytes()), content.len() as u64);
             self.loaded.push(file.clone());
             piece.text.push_str(">\n");
             let (path, kind) = (piece.path.clone(), piece.kind);
             self.pieces.push(piece);
+            let bytes = content.len() as u64;
             let import = Piece::whole(file, PieceKind::Import, bytes, String::new());
-            self.read(import, imported.trim_end(), depth + 1);
+            self.read(import, content.trim_end(), depth + 1);
             let end = "\n</imported_custom_instruction>".to_owned();
             piece = Piece::whole(path, kind, 0, end);
         }
@@ -366,5 +407,31 @@ mod tests {
         home.write("shop/AGENTS.md", b"a \xff b");
         let told = home.told(Agent::Copilot, "shop");
         assert_eq!(told, ["project shop/AGENTS.md: \"a \u{fffd} b\""]);
+    }
+
+    #[test]
+    fn a_file_of_the_users_that_is_not_utf8_is_not_sent() {
+        let home = Home::new();
+        home.write(".copilot/copilot-instructions.md", b"a \xff b");
+        let told = home.told(Agent::Copilot, "shop");
+        let user = "user .copilot/copilot-instructions.md: \"\" [not loaded: it is not UTF-8]";
+        assert_eq!(told, [user]);
+    }
+
+    #[test]
+    fn behind_a_byte_order_mark_is_no_fence() {
+        let home = Home::with(&[
+            ("shop/AGENTS.md", "\u{feff}```\n@one.md\n```\n@two.md\n"),
+            ("shop/one.md", "one\n"),
+            ("shop/two.md", "two\n"),
+        ]);
+        let pieces = home.pieces(Agent::Copilot, "shop", None).into_iter();
+        let text: String = pieces.map(|piece| piece.text).collect();
+        let root = home.path();
+        let import = format!("{}/shop/one.md", root.display());
+        let import = format!(
+            "<imported_custom_instruction source=\"{import}\">\none\n</imported_custom_instruction>"
+        );
+        assert_eq!(text, format!("```\n@one.md\n\n{import}\n```\n@two.md\n"));
     }
 }

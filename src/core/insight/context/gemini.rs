@@ -45,10 +45,12 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     };
     let user = found(in_folder(&home));
     let extensions = found(extensions(start, &home));
-    let (roots, mut refused) = settings.roots(start);
+    let (roots, refused) = settings.roots(start);
     let folders = roots.iter().flat_map(|root| settings.folders_down(root));
     let folders = folders.filter(|folder| **folder != *home);
     let mut project = found(folders.flat_map(in_folder).collect());
+    // Files of a folder that is not read would stand where its name does.
+    project.extend(refused.iter().map(|folder| folder.path.clone()));
     project.sort_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     let memory = memory_folder(start, &home).map(|folder| {
         let index = folder.join("MEMORY.md");
@@ -67,13 +69,17 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         (project, PieceKind::Project),
     ] {
         for file in files {
+            let unread = refused.iter().find(|folder| folder.path == file);
+            if let Some(folder) = unread {
+                pieces.push(folder.clone());
+                continue;
+            }
             match refusal(start, &file, kind, settings.chosen_by) {
                 Some(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
                 None => pieces.extend(instructions(start, &file, kind, &settings)),
             }
         }
     }
-    pieces.append(&mut refused);
     pieces
 }
 

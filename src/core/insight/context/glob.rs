@@ -1,13 +1,14 @@
-//! File name patterns: `*`, `**`, `?` and `{a,b}`.
+//! File name patterns: `*`, `**`, `?`, `[ab]` and `{a,b}`.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The most entries of a directory tree that one pattern is compared with.
-pub(super) const MOST_ENTRIES: usize = 100_000;
+/// The most entries of directories that are compared with all patterns of an agent.
+pub(super) const MOST_ENTRIES: usize = if cfg!(test) { 300 } else { 100_000 };
 
 /// Returns the expression of a pattern; `None` if the pattern is invalid.
 pub(in crate::core::insight) fn expression(pattern: &str) -> Option<Regex> {
@@ -29,6 +30,7 @@ pub(in crate::core::insight) fn expression(pattern: &str) -> Option<Regex> {
                 (1, ")".to_owned())
             }
             ',' if depth > 0 => (1, "|".to_owned()),
+            '[' => class(rest).unwrap_or((1, "\\[".to_owned())),
             c => (c.len_utf8(), regex::escape(c.encode_utf8(&mut [0; 4]))),
         };
         written.push_str(&part);
@@ -36,6 +38,18 @@ pub(in crate::core::insight) fn expression(pattern: &str) -> Option<Regex> {
     }
     written.push('$');
     Regex::new(&written).ok()
+}
+
+/// Returns how much of a pattern its first `[ab]`, `[a-z]` or `[!a]` takes, and its expression. It stands
+/// for itself as well, since names of files have brackets, too.
+fn class(pattern: &str) -> Option<(usize, String)> {
+    static CLASS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^\[([!^]?)([^/\]][^/\]]*)\]").ok());
+    let found = CLASS.as_ref()?.captures(pattern)?;
+    let start = if found[1].is_empty() { "" } else { "^/" };
+    let within = regex::escape(&found[2]).replace("\\-", "-");
+    let itself = regex::escape(&found[0]);
+    Some((found[0].len(), format!("(?:[{start}{within}]|{itself})")))
 }
 
 /// Returns where the files of a pattern are: the part of it before the first placeholder.
@@ -49,8 +63,9 @@ fn is_plain(part: &str) -> bool {
 }
 
 /// Returns the files below a folder that match a pattern relative to it, as OpenCode loads them: those
-/// of a directory in its reverse order, then those of the directories in it.
-pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+/// of a directory in its reverse order, then those of the directories in it. It ends when no entries
+/// are `left` to look at.
+pub(super) fn files(folder: &Path, pattern: &str, left: &mut usize) -> Vec<PathBuf> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if is_plain(pattern) {
         let file = folder.join(pattern);
@@ -71,12 +86,12 @@ pub(super) fn files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         let inside = path.strip_prefix(folder).ok().and_then(Path::to_str);
         inside.is_some_and(|inside| expression.is_match(inside)) && path.is_file()
     };
-    let (mut found, mut left) = (Vec::new(), MOST_ENTRIES);
+    let mut found = Vec::new();
     let mut folders = VecDeque::from([(base, 1)]);
     while let Some((folder, depth)) = folders.pop_front() {
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let mut entries: Vec<fs::DirEntry> = entries.take(left).collect();
-        left -= entries.len();
+        let mut entries: Vec<fs::DirEntry> = entries.take(*left).collect();
+        *left -= entries.len();
         entries.reverse();
         for entry in entries {
             let path = entry.path();
@@ -109,6 +124,14 @@ mod tests {
             ("a.{md,txt}", "a.rs", false),
             ("a.md", "axmd", false),
             ("?.md", "é.md", true),
+            ("[ab].md", "b.md", true),
+            ("[ab].md", "c.md", false),
+            ("[ab].md", "[ab].md", true),
+            ("[a-c].md", "b.md", true),
+            ("[!ab].md", "c.md", true),
+            ("[!ab].md", "a.md", false),
+            ("x[!ab]y", "x/y", false),
+            ("[a.md", "[a.md", true),
         ] {
             let found = expression(pattern).expect("valid").is_match(path);
             assert_eq!(found, expected, "{pattern} {path}");
@@ -123,7 +146,7 @@ mod tests {
         }
         let root = home.path();
         let found = |pattern: &str| -> Vec<String> {
-            let files = files(&root, pattern).into_iter();
+            let files = files(&root, pattern, &mut MOST_ENTRIES.clone()).into_iter();
             let inside = files.map(|file| file.strip_prefix(&root).map(Path::to_owned));
             let names = inside.map(|file| file.expect("inside").display().to_string());
             let mut names: Vec<String> = names.collect();
@@ -136,7 +159,7 @@ mod tests {
             ["docs/a.md", "docs/b.md", "docs/x/c.md"]
         );
         // What is farther down comes last.
-        let last = files(&root, "docs/**/*.md").pop();
+        let last = files(&root, "docs/**/*.md", &mut MOST_ENTRIES.clone()).pop();
         assert_eq!(last, Some(root.join("docs/x/c.md")));
         assert_eq!(found("./docs/a.txt"), ["docs/a.txt"]);
         assert!(found("nothing/*").is_empty());

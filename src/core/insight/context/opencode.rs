@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::{JsonValue, ParseOptions, parse_to_value};
 
-use super::glob::{base, files};
+use super::glob::{MOST_ENTRIES, base, files};
 use super::{Found, Piece, PieceKind, Source, Start, decoded, unread};
+use crate::core::disk::trust::without_dots;
 use crate::core::memory::config::expand;
 
 /// The names of instruction files; those of the first name that is found are loaded.
@@ -33,10 +34,12 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     } else {
         folders_up(start)
     };
-    let mut found: Vec<(PathBuf, PieceKind, Source)> = Vec::new();
-    let mut add = |file: PathBuf, kind: PieceKind, source: Source| {
-        if !found.iter().any(|(known, ..)| *known == file) {
-            found.push((file, kind, source));
+    let mut found: Vec<(PathBuf, PieceKind, Allowed)> = Vec::new();
+    let mut known = HashSet::new();
+    let mut add = |file: PathBuf, kind: PieceKind, allowed: Allowed| {
+        let file = without_dots(&file);
+        if known.insert((file.clone(), allowed.is_ok())) {
+            found.push((file, kind, allowed));
         }
     };
     let home = &environment.home;
@@ -45,7 +48,7 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let claude = (!without_claude).then(|| home.join(".claude/CLAUDE.md"));
     let mut users = [own.join("AGENTS.md")].into_iter().chain(claude);
     if let Some(file) = users.find(|file| file.exists()) {
-        add(file, PieceKind::User, Source::Own);
+        add(file, PieceKind::User, Ok(Source::Own));
     }
     let named = |name: &str| -> Vec<PathBuf> {
         let files = folders.iter().map(|folder| folder.join(name));
@@ -58,9 +61,9 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
         .find(|files| !files.is_empty());
     for file in first.into_iter().flatten() {
         let source = start.source_in(file.parent().unwrap_or(&file));
-        add(file, PieceKind::Project, source);
+        add(file, PieceKind::Project, Ok(source));
     }
-    let mut refused: Vec<Piece> = Vec::new();
+    let (mut left, mut cut) = (MOST_ENTRIES, Vec::new());
     let mut patterns = patterns(start, &folders);
     let is_cut = patterns.len() > MOST_PATTERNS;
     patterns.truncate(MOST_PATTERNS);
@@ -88,27 +91,55 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
             // A directory outside the project is not even listed.
             match start.check_named(&named_in, &base, source) {
                 Ok(()) => {
-                    for file in files(folder, pattern) {
-                        add(file, PieceKind::Rule, source);
+                    for file in files(folder, pattern, &mut left) {
+                        add(file, PieceKind::Rule, Ok(source));
+                    }
+                    if left == 0 {
+                        cut.push(folder.join(pattern));
                     }
                 }
                 Err(refusal) if base.exists() => {
-                    let why = unread(&refusal);
-                    refused.push(Piece::unsent(&base, PieceKind::Rule, 0, why));
+                    add(base, PieceKind::Rule, Err(unread(&refusal)));
                 }
                 Err(_) => {}
             }
         }
     }
+    let mut loaded = 0;
+    let (mut pieces, mut over) = (Vec::new(), Vec::new());
+    for (file, kind, allowed) in found {
+        match allowed {
+            Err(why) => pieces.push(Piece::unsent(&file, kind, 0, why)),
+            Ok(_) if loaded > MOST_LOADED => over.push(file),
+            Ok(source) => {
+                if let Some(piece) = piece(start, file, kind, source) {
+                    loaded += piece.text.len();
+                    pieces.push(piece);
+                }
+            }
+        }
+    }
+    let why = "not shown: the files before it are larger than 8 MB";
+    pieces.extend(left_out(&over, why));
+    let why =
+        format!("not all shown: only the first {MOST_ENTRIES} entries of folders are looked at");
+    pieces.extend(left_out(&cut, &why));
     if is_cut {
         let why = format!("not shown: only the first {MOST_PATTERNS} patterns are looked at");
-        refused.push(Piece::unsent(start.cwd(), PieceKind::Rule, 0, why));
+        pieces.push(Piece::unsent(start.cwd(), PieceKind::Rule, 0, why));
     }
-    let pieces = found.into_iter();
     pieces
-        .filter_map(|(file, kind, source)| piece(start, file, kind, source))
-        .chain(refused)
-        .collect()
+}
+
+/// Tells of the first of the files or patterns that are left out, and how many more there are.
+fn left_out(paths: &[PathBuf], why: &str) -> Option<Piece> {
+    let more = match paths.len() {
+        0 | 1 => String::new(),
+        all => format!(" ({} more likewise)", all - 1),
+    };
+    let path = paths.first()?;
+    let why = format!("{why}{more}");
+    Some(Piece::unsent(path, PieceKind::Rule, 0, why))
 }
 
 /// Returns the working directory and the folders above it up to the git root; all of them if
@@ -124,6 +155,12 @@ fn folders_up<'s>(start: &'s Start<'_>) -> Vec<&'s Path> {
 
 /// How many patterns are looked at; each may walk through a project.
 const MOST_PATTERNS: usize = 200;
+
+/// How many bytes of files are read. A pattern can find those of a whole disk.
+const MOST_LOADED: usize = 8 << 20;
+
+/// Whose content leads to a file, or why it is not shown.
+type Allowed = Result<Source, String>;
 
 /// A pattern of files in a settings file.
 struct Pattern {
@@ -207,7 +244,7 @@ fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> O
 
 #[cfg(test)]
 mod tests {
-    use super::MOST_PATTERNS;
+    use super::{MOST_ENTRIES, MOST_LOADED, MOST_PATTERNS};
     use crate::core::fixture::Home;
     use crate::core::log::Agent;
 
@@ -220,5 +257,43 @@ mod tests {
             let told = home.told(Agent::Opencode, "shop");
             assert_eq!(!told.is_empty(), is_told, "{count}: {told:?}");
         }
+    }
+
+    #[test]
+    fn a_pattern_ends_after_many_entries_of_all_patterns_and_says_so() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            (
+                "shop/opencode.json",
+                r#"{"instructions": ["docs/*.md", "more/*.md"]}"#,
+            ),
+        ]);
+        let count = MOST_ENTRIES - 50;
+        for at in 0..count {
+            home.write(&format!("shop/docs/{at}.md"), "x");
+            home.write(&format!("shop/more/{at}.md"), "x");
+        }
+        let told = home.told(Agent::Opencode, "shop");
+        assert_eq!(told.len(), MOST_ENTRIES + 1);
+        let cut = told.last().map(String::as_str).unwrap_or_default();
+        let why = "not all shown: only the first 300 entries of folders are looked at";
+        assert_eq!(cut, format!("rule shop/more/*.md: \"\" [{why}]"));
+    }
+
+    #[test]
+    fn what_a_pattern_finds_is_read_up_to_a_size() {
+        let home = Home::with(&[
+            ("shop/.git/HEAD", ""),
+            (
+                "shop/opencode.json",
+                r#"{"instructions": ["a.md", "b.md", "c.md"]}"#,
+            ),
+            ("shop/b.md", "x"),
+            ("shop/c.md", "x"),
+        ]);
+        home.write("shop/a.md", "x".repeat(MOST_LOADED + 1));
+        let told = home.told(Agent::Opencode, "shop");
+        let why = "not shown: the files before it are larger than 8 MB (1 more likewise)";
+        assert_eq!(told[1..], [format!("rule shop/b.md: \"\" [{why}]")]);
     }
 }
