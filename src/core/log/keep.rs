@@ -13,7 +13,9 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::disk::foreign::{LARGEST_LOG, LARGEST_SETTINGS, open_capped, read_capped};
+use crate::core::disk::foreign::{
+    LARGEST_LOG, LARGEST_SETTINGS, open_capped, open_regular, read_capped,
+};
 use crate::core::disk::private;
 use crate::core::log::{
     Agent, Head, LogFile, Skipped, Transcript, cursor, database, location, opencode, openhands,
@@ -412,7 +414,7 @@ pub fn cut(dir: &Path) -> Vec<(LogFile, u64, u64)> {
 
 /// Returns the length of a file without NULs at its end, which are all that a crash may leave of it.
 fn written(path: &Path) -> io::Result<u64> {
-    let mut file = fs::File::open(path)?;
+    let mut file = open_regular(path).map_err(io::Error::other)?;
     let mut end = file.metadata()?.len();
     let mut buffer = [0; 4096];
     while end > 0 {
