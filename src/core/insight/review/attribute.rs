@@ -177,18 +177,43 @@ fn of_block(
     removed: &dyn Fn(&str) -> Option<KnownWriter>,
 ) -> Vec<WrittenLines> {
     let adder = |at: usize| added.get(at).cloned().flatten();
-    let mut replacing = block.iter().filter(|line| line.at.is_some());
+    let new_lines = block.iter().filter(|line| line.at.is_some());
+    let adders: Vec<_> = new_lines
+        .clone()
+        .filter_map(|line| adder(line.at?))
+        .collect();
+    let has_added = |by: &KnownWriter| {
+        adders
+            .iter()
+            .any(|one| session(Some(one)) == session(Some(by)))
+    };
+    // What others wrote replaces what nobody is known to have removed.
+    let removers: Vec<_> = block
+        .iter()
+        .filter(|line| line.at.is_none())
+        .filter_map(|line| removed(line.text).filter(has_added))
+        .collect();
+    let is_served = |line: &&ChangedLine<'_>| {
+        let by = line.at.and_then(adder);
+        let mut served = removers.iter();
+        by.is_some() && served.any(|one| session(Some(one)) == session(by.as_ref()))
+    };
+    let mut replacing = new_lines.filter(|line| !is_served(line));
     let mut parts: Vec<WrittenLines> = Vec::new();
     // Only a neighbour tells about blank lines, and about what nobody is known to have removed.
     let mut is_open = false;
     for line in block {
+        let remover = line.at.is_none().then(|| removed(line.text)).flatten();
+        // Who removed it wrote some of what stands there now.
+        let is_theirs = remover.as_ref().is_some_and(has_added);
         let new = match line.at {
             Some(_) => Some(line),
+            None if is_theirs => None,
             None => replacing.next(),
         };
         let (by, is_told) = match new.and_then(|new| Some((new, new.at?))) {
             Some((new, at)) => (adder(at), !new.text.trim().is_empty()),
-            None => (removed(line.text), false),
+            None => (remover, is_theirs),
         };
         let is_weak = by.is_none() && !is_told;
         match parts.last_mut() {
@@ -215,6 +240,12 @@ fn of_block(
 pub fn attributed(items: Vec<Item>, found: &Attributions) -> Vec<Item> {
     let items = items.into_iter();
     items.flat_map(|item| divided(item, found)).collect()
+}
+
+/// Whether the hunk adds or removes all of these lines of its text.
+fn is_block(text: &str, lines: Range<usize>) -> bool {
+    let mut between = text.lines().skip(lines.start).take(lines.len());
+    between.all(|line| line.starts_with(['+', '-', '\\']))
 }
 
 fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
@@ -248,6 +279,8 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
             by: None,
         }];
         let parts = found.get(&hunk.id).unwrap_or(&whole);
+        // Where the part that each session had last ends.
+        let mut ends: HashMap<Option<String>, usize> = HashMap::new();
         for part in parts {
             let mut own = match parts.as_slice() {
                 [_] => hunk.clone(),
@@ -255,11 +288,19 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
             };
             let origin = part.by.as_ref().map(|(_, origin)| origin);
             own.citation = origin.and_then(|origin| origin.citation.clone());
+            let writer = session(part.by.as_ref());
+            let before = ends.insert(writer.map(str::to_owned), part.lines.end);
+            let is_near = before.is_some_and(|end| is_block(&hunk.text, end..part.lines.start));
             match groups
                 .iter_mut()
-                .find(|(by, _)| session(by.as_ref()) == session(part.by.as_ref()))
+                .find(|(by, _)| session(by.as_ref()) == writer)
             {
-                Some((_, hunks)) => hunks.push(own),
+                Some((_, hunks)) => match hunks.last_mut() {
+                    Some(gone) if is_near && let Some(both) = gone.replaced_by(&own) => {
+                        *gone = both
+                    }
+                    _ => hunks.push(own),
+                },
                 None => groups.push((part.by.clone(), vec![own])),
             }
         }
@@ -346,6 +387,35 @@ mod tests {
         assert_eq!(parts(&replaced), [one("", 0..2), one("s1", 3..5)]);
         let unknown = [("-a", "s0"), ("+A", "")];
         assert_eq!(parts(&unknown), [one("", 0..2)]);
+        let unequal = [
+            ("-a", "s1"),
+            ("-b", "s1"),
+            ("-c", "s2"),
+            ("+A", "s1"),
+            ("+C", "s2"),
+            ("+D", "s2"),
+        ];
+        let expected = [
+            one("s1", 0..2),
+            one("s2", 2..3),
+            one("s1", 3..4),
+            one("s2", 4..6),
+        ];
+        assert_eq!(parts(&unequal), expected);
+        let after = [
+            ("-a", "s1"),
+            ("-b", "s1"),
+            ("-c", ""),
+            ("+A", "s1"),
+            ("+C", ""),
+        ];
+        let expected = [
+            one("s1", 0..2),
+            one("", 2..3),
+            one("s1", 3..4),
+            one("", 4..5),
+        ];
+        assert_eq!(parts(&after), expected);
         let two = [("-a", ""), ("-b", "s0"), ("+A", "s1"), ("+B", "s2")];
         let expected = [
             one("s1", 0..1),

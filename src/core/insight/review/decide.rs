@@ -52,13 +52,16 @@ impl Selection {
         };
         let named = ids.iter();
         let named = named.filter_map(|id| id.strip_prefix(&hunk.id)?.strip_prefix('~'));
-        let named: Vec<&str> = named.collect();
-        let ranges = named.iter().flat_map(|ranges| ranges.split('+'));
-        let lines = ranges.filter_map(|range| {
+        let mut named: Vec<&str> = named.collect();
+        named.sort_unstable();
+        named.dedup();
+        let range = |range: &str| -> Option<Range<usize>> {
             let (start, end) = range.split_once('-')?;
             Some(start.parse().ok()?..end.parse().ok()?)
-        });
-        let mut lines: Vec<Range<usize>> = lines.collect();
+        };
+        let (pairs, alone): (Vec<&str>, Vec<&str>) =
+            named.into_iter().partition(|name| name.contains('+'));
+        let mut lines: Vec<Range<usize>> = alone.into_iter().filter_map(range).collect();
         lines.sort_unstable_by_key(|lines| (lines.start, lines.end));
         let mut apart: Vec<Range<usize>> = Vec::new();
         for lines in lines {
@@ -68,14 +71,16 @@ impl Selection {
             }
         }
         let mut parts: Vec<ReviewHunk> = apart.into_iter().map(|own| hunk.part(own)).collect();
-        // A line and the one that replaced it stand for each other, also among several.
-        if let ([_], [gone, come]) = (named.as_slice(), parts.as_mut_slice())
-            && let ([gone], [come]) = (&mut gone.replacements[..], &come.replacements[..])
-            && gone.new.is_empty()
-            && come.old.is_empty()
-        {
-            gone.new = come.new.clone();
-            parts.pop();
+        for pair in pairs {
+            let own = pair.split('+').filter_map(range);
+            let own: Vec<ReviewHunk> = own.map(|own| hunk.part(own)).collect();
+            match own.as_slice() {
+                [gone, come] => match gone.replaced_by(come) {
+                    Some(both) => parts.push(both),
+                    None => parts.extend(own),
+                },
+                _ => parts.extend(own),
+            }
         }
         parts
     }

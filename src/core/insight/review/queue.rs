@@ -196,6 +196,10 @@ impl ReviewHunk {
 
     /// Each line that it changes as a part; a line that replaces another one goes with that.
     pub fn changed_lines(&self) -> Vec<HunkPart> {
+        // The lines of two parts do not follow each other in the hunk.
+        if self.id.contains('+') {
+            return vec![self.whole()];
+        }
         let mut changed: Vec<Vec<usize>> = Vec::new();
         // The removed lines that nothing has replaced yet.
         let mut removed = VecDeque::new();
@@ -275,6 +279,26 @@ impl ReviewHunk {
             first,
             replacements,
         }
+    }
+
+    /// This part, which only removes lines, and another one of the hunk, which only adds some, as one:
+    /// a line and the one that replaced it stand for each other, also among several.
+    pub(super) fn replaced_by(&self, come: &Self) -> Option<Self> {
+        let ([gone], [new]) = (self.replacements.as_slice(), come.replacements.as_slice()) else {
+            return None;
+        };
+        let range = come.id.rsplit('~').next()?;
+        (gone.new.is_empty() && new.old.is_empty()).then(|| Self {
+            id: format!("{}+{range}", self.id),
+            old: self.old.start..come.old.end.max(self.old.end),
+            new: self.new.start..come.new.end.max(self.new.end),
+            text: [self.text.as_str(), &come.text].concat(),
+            replacements: vec![Replacement {
+                old: gone.old.clone(),
+                new: new.new.clone(),
+            }],
+            ..self.clone()
+        })
     }
 
     /// How many lines it adds and removes.

@@ -217,7 +217,10 @@ impl State {
             }
             self.set(&file.path, file.after);
             self.settle(&file.path);
-            self.note_end(record, &file.path, waited);
+            // An undo leaves what is remembered of the changes before the one that it undoes.
+            if ended.is_none() {
+                self.note_end(record, &file.path, waited);
+            }
             self.wait_again(&file.path, ended);
         }
         Ok(())
@@ -342,7 +345,9 @@ impl State {
         self.files.remove(&from.path);
         self.set(&to.path, to.after);
         self.settle(&to.path);
-        self.note_end(record, &from.path, waited);
+        if ended.is_none() {
+            self.note_end(record, &from.path, waited);
+        }
         self.wait_again(&to.path, ended);
         Ok(())
     }

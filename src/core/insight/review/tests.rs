@@ -367,6 +367,38 @@ fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
 }
 
 #[test]
+fn reverts_that_are_undone_one_after_the_other_wait_again() {
+    let fixture = Fixture::new(&[("a.md", &numbered(60))]);
+    let written = ["3", "30", "50"].iter().fold(numbered(60), |text, line| {
+        text.replace(&format!("line {line}\n"), &format!("LINE {line}\n"))
+    });
+    fixture.write_outside("a.md", &written);
+    fixture.observe();
+    let hunks = |fixture: &Fixture| -> Vec<String> {
+        let items = fixture.queue().into_iter();
+        items
+            .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
+            .collect()
+    };
+    let all = hunks(&fixture);
+    assert_eq!(all.len(), 3);
+    for hunk in [&all[2], &all[1]] {
+        fixture.revert(&[hunk]);
+    }
+    for _ in 0..2 {
+        fixture.replay(Direction::Back);
+        assert_eq!(hunks(&fixture), all[..2]);
+        fixture.replay(Direction::Back);
+        assert_eq!(fixture.files()["a.md"], written);
+        assert_eq!(hunks(&fixture), all);
+        fixture.replay(Direction::Forward);
+        assert_eq!(hunks(&fixture), all[..2]);
+        fixture.replay(Direction::Forward);
+        assert_eq!(hunks(&fixture), all[..1]);
+    }
+}
+
+#[test]
 fn a_hunk_names_the_entry_that_it_is_in() {
     let long = numbered(20);
     let text = format!("# All\n\n## First\n\n{long}\n## Second\n\n{long}");

@@ -4,8 +4,11 @@ use std::fs;
 
 use super::{Fixture, numbered};
 use crate::core::change::Direction;
-use crate::core::change::history::ChangeVerb;
-use crate::core::insight::review::{Item, ItemChange, annotate};
+use crate::core::change::history::{Author, ChangeVerb, Origin};
+use crate::core::insight::review::attribute::KnownWriter;
+use crate::core::insight::review::{
+    Attributions, Item, ItemChange, WrittenLines, annotate, attributed,
+};
 
 /// The paths that wait, with the text of their hunks.
 fn shown(fixture: &Fixture) -> Vec<(String, ItemChange, Vec<String>)> {
@@ -110,6 +113,41 @@ fn a_line_is_accepted_or_reverted_alone_and_nothing_else_changes() {
         assert_eq!(waiting, 2, "the other lines still wait");
         fixture.replay(Direction::Back);
         part(&fixture);
+    }
+}
+
+#[test]
+fn neighbouring_lines_of_two_writers_are_reverted_where_they_stand() {
+    let author = Author {
+        who: "codex".to_owned(),
+        door: "files".to_owned(),
+    };
+    let origin = Origin {
+        session: "s1".to_owned(),
+        citation: None,
+    };
+    let by = Some((author, origin));
+    let written = |lines: std::ops::Range<usize>, by: &Option<KnownWriter>| WrittenLines {
+        lines,
+        by: by.clone(),
+    };
+    for (is_session, left) in [(true, "a\nO\nP\n7\n8\nz\n"), (false, "a\n5\n6\nS\nz\n")] {
+        let fixture = Fixture::new(&[("a.md", "a\n5\n6\n7\n8\nz\n")]);
+        fixture.write_outside("a.md", "a\nO\nP\nS\nz\n");
+        fixture.observe();
+        let queue = fixture.queue();
+        let hunk = queue[0].hunks[0].id.clone();
+        let parts = [(1..3, &None), (3..5, &by), (5..7, &None), (7..8, &by)];
+        let parts = parts.map(|(lines, by)| written(lines, by)).to_vec();
+        let items = attributed(queue, &Attributions::from([(hunk, parts)]));
+        let of_session = |item: &&Item| item.origin.is_some() == is_session;
+        let item = items.iter().find(of_session).expect("an item of each");
+        let ids = item.ids();
+        let [id] = ids.as_slice() else {
+            panic!("{ids:?}");
+        };
+        fixture.revert(&[id]);
+        assert_eq!(fixture.files()["a.md"], left);
     }
 }
 
