@@ -97,6 +97,9 @@ impl World {
         stores.dedup();
         catalog.locations = self.locations.clone();
         catalog.locations.stores = stores;
+        if self.scope() == DiscoveryScope::Everything {
+            catalog.locations.aider = vec![self.environment.home.clone()];
+        }
         catalog.kept = Some(self.kept.clone());
         catalog.scope = LogScope::All;
         Ok(catalog)

@@ -103,7 +103,12 @@ fn a_citation_of_an_id_in_two_projects_names_both_or_the_current_one() {
 fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
     let home = Home::new();
     let here = home.path().join("project").display().to_string();
-    session(&home, "-a", "/a", "the walrus in a");
+    session(
+        &home,
+        "-a",
+        "/a",
+        "the walrus in a, beside the northern gate",
+    );
     let found = home.ok(&["recall", "walrus", "--all", "--json"]);
     let found: Value = serde_json::from_str(&found).expect("JSON");
     let cited = found["results"][0]["citation"]
@@ -111,13 +116,16 @@ fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
         .expect("a citation");
     let read = || home.run(&["read", cited]);
     // From another project, and also when a copy with other words comes into that one.
-    has(read().out, ["the walrus in a"]);
+    has(read().out, ["the walrus in a, beside the northern gate"]);
     session(&home, "-c", &here, "said here");
-    has(read().out, ["the walrus in a"]);
-    has(home.ok(&["grip", cited]), ["the walrus in a"]);
+    has(read().out, ["the walrus in a, beside the northern gate"]);
+    has(
+        home.ok(&["grip", cited]),
+        ["the walrus in a, beside the northern gate"],
+    );
     has(
         home.ok(&["promote", cited, "--dry-run"]),
-        ["the walrus in a"],
+        ["the walrus in a, beside the northern gate"],
     );
     // Where other lines came before it.
     let log = home.path().join(format!(".claude/projects/-a/{ID}.jsonl"));
@@ -125,7 +133,14 @@ fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
     session(&home, "-a", "/a", "of other things");
     let other = fs::read_to_string(&log).expect("a log");
     fs::write(&log, other + &line).expect("rewritten");
-    has(read().out, ["[L2 user]\nthe walrus in a"]);
+    has(
+        read().out,
+        ["[L2 user]\nthe walrus in a, beside the northern gate"],
+    );
+    // Of two of these words neither is known to be the one.
+    let text = fs::read_to_string(&log).expect("a log");
+    fs::write(&log, text + &line).expect("written twice");
+    assert_ne!(read().code, 0);
     session(&home, "-a", "/a", "of other things");
     for verb in ["read", "grip", "promote"] {
         let refused = home.run(&[verb, cited]);

@@ -77,7 +77,10 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 /// leaves a line empty below.
 fn behind_files(text: &str) -> (&str, &str) {
     let is_file = |line: &str| {
-        let is_windows = line.as_bytes().get(1..3) == Some(b":\\");
+        // Folders may have blanks in their names; a sentence goes on behind the name of the file.
+        let name = line.rsplit('\\').next().unwrap_or(line);
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let is_windows = line.as_bytes().get(1..3) == Some(b":\\") && !last.contains(' ');
         let is_rooted = line.starts_with('/') && line[1..].contains('/') && !line.contains(' ');
         let number = line.strip_prefix("Untitled-");
         let is_new = number.is_some_and(|number| number.parse::<u32>().is_ok());
@@ -141,4 +144,21 @@ fn system(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     }
     Recognized::Known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind_files;
+
+    #[test]
+    fn a_sentence_that_begins_with_a_file_is_the_persons() {
+        let (files, typed) = ("C:\\my code\\app.py\nUntitled-2", "why?");
+        assert_eq!(behind_files(&format!("{files}\n\n{typed}")), (files, typed));
+        for text in [
+            "C:\\proj\\app.py crashes when I save\n\nTraceback",
+            "D:\\ is full, what can I delete?\n\nAnything?",
+        ] {
+            assert_eq!(behind_files(text), ("", text));
+        }
+    }
 }

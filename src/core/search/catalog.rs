@@ -308,6 +308,9 @@ impl LogCatalog {
     }
 }
 
+/// A shorter text is that of many messages.
+const TELLING: usize = 32;
+
 /// Returns the messages of a log that a citation names; `None` if it has none of them.
 fn cited(transcript: Transcript, citation: &Citation) -> Option<Vec<Message>> {
     let mut messages = transcript.messages;
@@ -316,11 +319,17 @@ fn cited(transcript: Transcript, citation: &Citation) -> Option<Vec<Message>> {
         (CitedPart::Whole, _) => {}
         (CitedPart::Lines(lines), None) => messages.retain(|one| lines.contains(&line(one))),
         (CitedPart::Lines(lines), Some(mark)) => {
-            let same = messages.iter().filter(|one| text_mark(&one.text) == *mark);
-            let nearest = same
-                .map(line)
-                .min_by_key(|at| at.abs_diff(*lines.start()))?;
-            messages.retain(|one| line(one) == nearest);
+            let mut same = messages.iter().filter(|one| text_mark(&one.text) == *mark);
+            // One that stands elsewhere now must be the only one, and say something of its own.
+            let found = match same.clone().find(|one| lines.contains(&line(one))) {
+                Some(there) => there,
+                None => {
+                    let moved = same.next().filter(|one| one.text.len() >= TELLING)?;
+                    same.next().is_none().then_some(moved)?
+                }
+            };
+            let at = line(found);
+            messages.retain(|one| line(one) == at);
         }
         (CitedPart::Entry(_), _) => messages.clear(),
     }

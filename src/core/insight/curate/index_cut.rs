@@ -26,8 +26,8 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
                 continue;
             };
             let count = match limit.unit {
-                "characters" => document.text.chars().count(),
-                "bytes" => document.text.len(),
+                "characters" => document.text.trim().chars().count(),
+                "bytes" => document.text.trim().len(),
                 _ => continue,
             };
             let Some(more @ 1..) = count.checked_sub(limit.most) else {

@@ -62,11 +62,15 @@ fn is_short_token(text: &str, span: &Range<usize>) -> bool {
     span.len() < SHORTEST && !is_password
 }
 
-/// Whether a value was cut short when it was noted: `sk-ant-api03-_9IYA92ZSN…`.
+/// Whether a value was cut short when it was noted: `sk-ant-api03-_9IYA92ZSN…`, `eyJhbGci…Ik...`.
 fn is_cut(text: &str, span: &Range<usize>) -> bool {
     const LONGEST: usize = 40;
-    let after = &text[span.end..];
-    span.len() < LONGEST && (after.starts_with("...") || after.starts_with('…'))
+    const CUTS: [&str; 2] = ["...", "…"];
+    let (value, after) = (&text[span.clone()], &text[span.end..]);
+    span.len() < LONGEST
+        && CUTS
+            .iter()
+            .any(|cut| after.starts_with(cut) || value.contains(cut))
 }
 
 /// Whether a value also stands in the path of an address, where none of the secrets is: it is an id.

@@ -184,7 +184,12 @@ fn url(scan: &mut Scan<'_>, start: usize, at: usize) {
         password += 1;
     }
     let value = scan.slice(from..password);
-    let is_word = ["pass", "pwd", "pw", "user", "username"].contains(&value);
+    // `MONGO_PASS` is the name of a variable.
+    let is_name = value.contains('_')
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || b"_]".contains(&byte));
+    let is_word = is_name || ["pass", "pwd", "pw", "user", "username"].contains(&value);
     if !value.is_empty() && !is_word && !is_placeholder(value, ValuePosition::Setting) {
         scan.accept("password in a URL", from..password);
     }

@@ -104,6 +104,8 @@ const SECRETS: &[(&str, &str)] = &[
     ("az login --service-principal -u app -p ", "hunter22"),
     ("sed -i 's/DB_PASSWORD=.*/DB_PASSWORD=", "hunter22"),
     ("tt=Bearer exp=", "9f8e7d6c5b4a39281706"),
+    ("token: ", "agent:main:k9f3a8c2e7b1k9f3a8c2e7b1q0x7"),
+    ("password=", ".*Xk29vQ7m"),
     ("vault login ", "8fK2l9D7s6G5h4J3"),
     ("htpasswd -b .htpasswd kim ", "hunter22"),
     ("password → ", "hunter22"),

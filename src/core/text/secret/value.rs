@@ -150,7 +150,16 @@ pub(super) fn is_placeholder(value: &str, place: ValuePosition) -> bool {
         "unknown",
     ];
     // `.*` is what a command looks for instead of a value.
-    if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) || value.starts_with(".*") {
+    let is_pattern = value.strip_prefix(".*").is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with(['/', '|', '$', ')', '"', '\'', '\\'])
+    });
+    // `All cases pass: 23+7=30`.
+    let is_sum = value.contains('=')
+        && value.starts_with(|char: char| char.is_ascii_digit())
+        && value
+            .chars()
+            .all(|char| char.is_ascii_digit() || "+-*/=.,".contains(char));
+    if value.is_empty() || value.starts_with(['<', '‹', '{', '[']) || is_pattern || is_sum {
         return true;
     }
     // A closing quotation mark was mistaken for an opening one: `"password=" + password + "`.
@@ -208,7 +217,18 @@ fn is_address(value: &str) -> bool {
         let word = part.trim_end_matches(|char: char| char.is_ascii_digit());
         part.len() > 2 && word.split('-').all(is_word)
     };
-    parts.len() > 2 && parts[0].len() > 2 && is_word(parts[0]) && is_name(parts[1])
+    // What is random and long is no address, whatever stands before it, but for an id.
+    let is_plain = |part: &&str| {
+        let is_mixed = part.contains(|char: char| char.is_ascii_alphabetic())
+            && part.contains(|char: char| char.is_ascii_digit());
+        let is_id = part.len() == 36 && part.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+        part.len() <= 12 || !is_mixed || is_id
+    };
+    parts.len() > 2
+        && parts[0].len() > 2
+        && is_word(parts[0])
+        && is_name(parts[1])
+        && parts[2..].iter().all(is_plain)
 }
 
 /// Whether the value is a URL, which may follow a bracket or a name. Other values with `://` in

@@ -43,6 +43,12 @@ fn secrets_are_masked() {
             "m.md",
             "The key begins with `sk-ant-api03-k9_F3a8c2e7B...`\n",
         ),
+        ("n.md", "VERCEL_TOKEN: vcp_7Giw9Zq…24... (confirmed)\n"),
+        ("o.md", "All cases pass: 23+4.5=27.50\n"),
+        (
+            "p.md",
+            "mongodb+srv://[MONGO_USER:MONGO_PASS]@db.example/x\n",
+        ),
     ]);
     let found = fixture.findings("secret");
     let files: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
