@@ -170,7 +170,7 @@ fn written_lines(
     parts
 }
 
-/// Divides lines that follow each other.
+/// Divides changed lines that follow each other among those who added and removed them.
 fn of_block(
     block: &[ChangedLine<'_>],
     added: &[Option<KnownWriter>],
@@ -187,18 +187,19 @@ fn of_block(
             .iter()
             .any(|one| session(Some(one)) == session(Some(by)))
     };
-    // What others wrote replaces what nobody is known to have removed.
+    // The sessions that removed some lines here and wrote others: each replaced its own.
     let removers: Vec<_> = block
         .iter()
         .filter(|line| line.at.is_none())
         .filter_map(|line| removed(line.text).filter(has_added))
         .collect();
-    let is_served = |line: &&ChangedLine<'_>| {
+    let has_own = |line: &&ChangedLine<'_>| {
         let by = line.at.and_then(adder);
-        let mut served = removers.iter();
-        by.is_some() && served.any(|one| session(Some(one)) == session(by.as_ref()))
+        let mut own = removers.iter();
+        by.is_some() && own.any(|one| session(Some(one)) == session(by.as_ref()))
     };
-    let mut replacing = new_lines.filter(|line| !is_served(line));
+    // What the others wrote replaces the remaining removed lines, in their order.
+    let mut replacing = new_lines.filter(|line| !has_own(line));
     let mut parts: Vec<WrittenLines> = Vec::new();
     // Only a neighbour tells about blank lines, and about what nobody is known to have removed.
     let mut is_open = false;
@@ -279,7 +280,7 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
             by: None,
         }];
         let parts = found.get(&hunk.id).unwrap_or(&whole);
-        // Where the part that each session had last ends.
+        // The end of the last part of each session, in the text of the hunk.
         let mut ends: HashMap<Option<String>, usize> = HashMap::new();
         for part in parts {
             let mut own = match parts.as_slice() {

@@ -335,6 +335,14 @@ fn a_reverted_item_gives_the_bytes_back_and_can_be_undone() {
     assert_eq!(fixture.observe().records, []);
 }
 
+/// The ids of the hunks that wait.
+fn hunks(fixture: &Fixture) -> Vec<String> {
+    let items = fixture.queue().into_iter();
+    items
+        .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
+        .collect()
+}
+
 #[test]
 fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
     let fixture = Fixture::new(&[("a.md", &numbered(40))]);
@@ -343,12 +351,6 @@ fn a_reverted_hunk_waits_again_when_that_is_undone_with_the_notes_since() {
         .replace("line 30\n", "LINE 30\n");
     fixture.write_outside("a.md", &written);
     fixture.observe();
-    let hunks = |fixture: &Fixture| -> Vec<String> {
-        let items = fixture.queue().into_iter();
-        items
-            .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
-            .collect()
-    };
     let both = hunks(&fixture);
     assert_eq!(both.len(), 2);
     fixture.revert(&[&both[1]]);
@@ -374,12 +376,6 @@ fn reverts_that_are_undone_one_after_the_other_wait_again() {
     });
     fixture.write_outside("a.md", &written);
     fixture.observe();
-    let hunks = |fixture: &Fixture| -> Vec<String> {
-        let items = fixture.queue().into_iter();
-        items
-            .flat_map(|item| item.hunks.into_iter().map(|hunk| hunk.id))
-            .collect()
-    };
     let all = hunks(&fixture);
     assert_eq!(all.len(), 3);
     for hunk in [&all[2], &all[1]] {
