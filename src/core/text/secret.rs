@@ -18,8 +18,7 @@ mod tokens;
 mod value;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use rustc_hash::FxHashSet;
@@ -165,15 +164,8 @@ fn start_of(text: &str) -> Option<[u8; SHORTEST_PART]> {
 
 /// Returns the secrets in `text`, in order; none overlaps another.
 pub fn find(text: &str) -> Vec<Secret> {
-    static SEARCHED: AtomicUsize = AtomicUsize::new(0);
-    let before = SEARCHED.fetch_add(text.len(), Ordering::Relaxed);
-    scan_with(text, before + text.len())
-}
-
-/// As [`find`], when so many bytes have been searched.
-fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
     let mut scan = Scan::new(text);
-    for hit in WORDS.after(searched).find_iter(text) {
+    for hit in WORDS.find_iter(text) {
         if hit.start() < scan.masked_to() {
             continue;
         }
@@ -187,7 +179,7 @@ fn scan_with(text: &str, searched: usize) -> Vec<Secret> {
     let mut scan = Scan::new(text);
     let mut later = named.iter().peekable();
     // Overlapping, because the `n` of an escaped line break may be the first letter of a start.
-    for hit in STARTS.after(searched).find_overlapping_iter(text) {
+    for hit in STARTS.find_overlapping_iter(text) {
         while later
             .next_if(|secret| secret.span.end <= hit.start())
             .is_some()
@@ -241,67 +233,22 @@ static CONTEXT_WORDS: LazyLock<Vec<(&str, Look)>> = LazyLock::new(|| {
 });
 
 /// Finds the words of names and contexts, ignoring case.
-static WORDS: Automata = Automata::new(|kind| {
+static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let names = NAMES.iter().map(|name| name.word);
-    let words = names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word));
-    automaton(words, (Case::Ignored, MatchKind::LeftmostLongest), kind)
-});
-
-/// Finds the starts of tokens and the middles of infixes.
-static STARTS: Automata = Automata::new(|kind| {
-    let starts = TOKENS.iter().map(|token| token.start);
-    let starts = starts.chain(INFIXES.iter().map(|infix| infix.middle));
-    automaton(starts, (Case::Kept, MatchKind::Standard), kind)
-});
-
-/// Two automata that find the same. One is made quickly, for a program that masks a few texts and
-/// ends; the other searches quickly, and takes as long to make as a quick program runs.
-struct Automata {
-    make: fn(AhoCorasickKind) -> AhoCorasick,
-    made_quickly: OnceLock<AhoCorasick>,
-    searching_quickly: OnceLock<AhoCorasick>,
-}
-
-impl Automata {
-    const fn new(make: fn(AhoCorasickKind) -> AhoCorasick) -> Self {
-        Self {
-            make,
-            made_quickly: OnceLock::new(),
-            searching_quickly: OnceLock::new(),
-        }
-    }
-
-    /// Returns the automaton to search a text with when so many bytes have been searched,
-    /// including it.
-    fn after(&self, bytes: usize) -> &AhoCorasick {
-        /// How much text is searched in the time that the second automaton takes to make.
-        const FEW: usize = 200_000;
-        let (automaton, kind) = if bytes < FEW {
-            (&self.made_quickly, AhoCorasickKind::NoncontiguousNFA)
-        } else {
-            (&self.searching_quickly, AhoCorasickKind::DFA)
-        };
-        automaton.get_or_init(|| (self.make)(kind))
-    }
-}
-
-#[derive(PartialEq, Eq)]
-enum Case {
-    Ignored,
-    Kept,
-}
-
-fn automaton(
-    words: impl Iterator<Item = &'static str>,
-    (case, matches): (Case, MatchKind),
-    kind: AhoCorasickKind,
-) -> AhoCorasick {
     AhoCorasick::builder()
-        .match_kind(matches)
-        .ascii_case_insensitive(case == Case::Ignored)
-        .kind(Some(kind))
-        // Denser states take longer to make than they save.
-        .dense_depth(1)
-        .build(words)
+        .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(names.chain(CONTEXT_WORDS.iter().map(|(word, _)| *word)))
+        .expect("a few words make an automaton")
+});
+
+/// Finds the starts of tokens and the middles of infixes. There are so many that a faster automaton
+/// would take as long to make as a quick program runs.
+static STARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let starts = TOKENS.iter().map(|token| token.start);
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .build(starts.chain(INFIXES.iter().map(|infix| infix.middle)))
         .expect("a few hundred short words make an automaton")
-}
+});

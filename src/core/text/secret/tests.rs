@@ -1,6 +1,5 @@
 //! Tests what is masked and what is not.
 
-mod automata;
 mod held_out;
 
 use proptest::prelude::*;
