@@ -175,41 +175,63 @@ pub fn similarity(a: &[u8], b: &[u8]) -> f64 {
 /// Merges two edits of `base`. Returns `None` if both changed the same or adjacent lines in
 /// different ways, because a merge could then silently drop one side.
 pub fn merge(base: &[u8], mine: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
-    if mine == theirs {
-        return Some(mine.to_vec());
-    }
-    let (base_lines, mine_lines, their_lines) = (lines(base), lines(mine), lines(theirs));
-    let mut my = line_replacements(base, mine).into_iter().peekable();
-    let mut their = line_replacements(base, theirs).into_iter().peekable();
-    let mut merged = Vec::with_capacity(mine.len().max(theirs.len()));
+    let (base, mine, theirs) = (lines(base), lines(mine), lines(theirs));
+    Some(merge_by(&base, &mine, &theirs, |_, _, _| None)?.concat())
+}
+
+/// Merges two edits of a sequence. Edits that overlap or meet are one region; what becomes of one that
+/// both changed in different ways `on_both` says, given what it was and what both made of it.
+pub fn merge_by<T: Eq + Hash + Clone>(
+    base: &[T],
+    mine: &[T],
+    theirs: &[T],
+    on_both: impl Fn(&[T], &[T], &[T]) -> Option<Vec<T>>,
+) -> Option<Vec<T>> {
+    let mut my = replacements(base, mine).into_iter().peekable();
+    let mut their = replacements(base, theirs).into_iter().peekable();
+    let mut merged = Vec::new();
     let mut at = 0;
     loop {
-        let is_mine = match (my.peek(), their.peek()) {
-            (None, None) => break,
-            (Some(_), None) => true,
-            (None, Some(_)) => false,
-            (Some(a), Some(b))
-                if a.old == b.old && mine_lines[a.new.clone()] == their_lines[b.new.clone()] =>
-            {
-                // Both made the same edit: it is made once.
-                their.next();
-                true
-            }
-            (Some(a), Some(b)) if a.old.start <= b.old.end && b.old.start <= a.old.end => {
-                return None;
-            }
-            (Some(a), Some(b)) => a.old.start < b.old.start,
+        let next = [my.peek(), their.peek()].into_iter().flatten();
+        let Some(start) = next.map(|one| one.old.start).min() else {
+            break;
         };
-        let (next, side) = if is_mine {
-            (my.next()?, &mine_lines)
+        let mut end = start;
+        let (mut of_mine, mut of_theirs) = (Vec::new(), Vec::new());
+        loop {
+            let (one, of_side) = match my.next_if(|one| one.old.start <= end) {
+                Some(one) => (one, &mut of_mine),
+                None => match their.next_if(|one| one.old.start <= end) {
+                    Some(one) => (one, &mut of_theirs),
+                    None => break,
+                },
+            };
+            end = end.max(one.old.end);
+            of_side.push(one);
+        }
+        merged.extend_from_slice(&base[at..start]);
+        at = end;
+        let side = |edits: &[Replacement], new: &[T]| {
+            let mut made = Vec::new();
+            let mut at = start;
+            for one in edits {
+                made.extend_from_slice(&base[at..one.old.start]);
+                made.extend_from_slice(&new[one.new.clone()]);
+                at = one.old.end;
+            }
+            made.extend_from_slice(&base[at..end]);
+            made
+        };
+        let (one, other) = (side(&of_mine, mine), side(&of_theirs, theirs));
+        merged.extend(if of_theirs.is_empty() || one == other {
+            one
+        } else if of_mine.is_empty() {
+            other
         } else {
-            (their.next()?, &their_lines)
-        };
-        merged.extend(base_lines[at..next.old.start].concat());
-        merged.extend(side[next.new].concat());
-        at = next.old.end;
+            on_both(&base[start..end], &one, &other)?
+        });
     }
-    merged.extend(base_lines[at..].concat());
+    merged.extend_from_slice(&base[at..]);
     Some(merged)
 }
 
@@ -228,24 +250,9 @@ pub fn common(a: &str, b: &str) -> String {
 
 /// Merges two edits of `base`. Where both changed the same or adjacent lines, `theirs` is taken.
 pub fn merge_preferring_theirs(base: &[u8], mine: &[u8], theirs: &[u8]) -> Vec<u8> {
-    let (base_lines, mine_lines, their_lines) = (lines(base), lines(mine), lines(theirs));
-    let their = line_replacements(base, theirs);
-    let touches_theirs = |a: &Replacement| {
-        let meets = |b: &&Replacement| a.old.start <= b.old.end && b.old.start <= a.old.end;
-        their.iter().any(|b| meets(&b))
-    };
-    let my = line_replacements(base, mine).into_iter();
-    let mut all: Vec<(Replacement, &[&[u8]])> = my
-        .filter(|replacement| !touches_theirs(replacement))
-        .map(|replacement| (replacement, mine_lines.as_slice()))
-        .collect();
-    all.extend(
-        their
-            .iter()
-            .map(|one| (one.clone(), their_lines.as_slice())),
-    );
-    all.sort_by_key(|(replacement, _)| replacement.old.start);
-    apply(&base_lines, all)
+    let (base, mine, theirs) = (lines(base), lines(mine), lines(theirs));
+    let merged = merge_by(&base, &mine, &theirs, |_, _, theirs| Some(theirs.to_vec()));
+    merged.unwrap_or(theirs).concat()
 }
 
 /// The lines with the replacements made, each given with the lines that it takes its own from.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::core::memory::layout::listing::{Bullet, bullets, end_of_continuation};
-use crate::core::text::diff::{Replacement, replacements};
+use crate::core::text::diff::{merge_by, replacements};
 use crate::core::text::header::{newline, slug};
 use crate::core::text::link::LinkSyntax;
 
@@ -175,7 +175,19 @@ fn merge<'a>(
     let (their_keys, their_words) = keyed(theirs);
     let (base_keys, base_words) = keyed(base.unwrap_or_default());
     let keys = match base {
-        Some(_) => merged_keys(&base_keys, &our_keys, &their_keys)?,
+        Some(_) => merge_by(
+            &base_keys,
+            &our_keys,
+            &their_keys,
+            |region, ours, theirs| {
+                // A line that one side changed and the other changed or moved is a conflict.
+                let stays = |key: &Key<'_>| {
+                    matches!(key, Key::Memory(_)) || ours.contains(key) && theirs.contains(key)
+                };
+                let is_merged = region.iter().all(stays);
+                is_merged.then(|| union(region, ours, theirs))
+            },
+        )?,
         None => union(&[], &our_keys, &their_keys),
     };
     for (file, before) in &base_words {
@@ -216,65 +228,6 @@ fn merge<'a>(
     if is_open(ours) && is_open(theirs) {
         made.truncate(without_end(&made).0.len());
     }
-    Some(made)
-}
-
-fn merged_keys<'a>(base: &[Key<'a>], ours: &[Key<'a>], theirs: &[Key<'a>]) -> Option<Vec<Key<'a>>> {
-    let mut my = replacements(base, ours).into_iter().peekable();
-    let mut their = replacements(base, theirs).into_iter().peekable();
-    let mut made: Vec<Key<'a>> = Vec::new();
-    let mut at = 0;
-    loop {
-        let start = match (my.peek(), their.peek()) {
-            (None, None) => break,
-            (Some(one), None) | (None, Some(one)) => one.old.start,
-            (Some(a), Some(b)) => a.old.start.min(b.old.start),
-        };
-        // Everything that overlaps or meets is one region.
-        let mut end = start;
-        let (mut of_mine, mut of_theirs) = (Vec::new(), Vec::new());
-        loop {
-            if let Some(one) = my.next_if(|one| one.old.start <= end) {
-                end = end.max(one.old.end);
-                of_mine.push(one);
-            } else if let Some(one) = their.next_if(|one| one.old.start <= end) {
-                end = end.max(one.old.end);
-                of_theirs.push(one);
-            } else {
-                break;
-            }
-        }
-        made.extend_from_slice(&base[at..start]);
-        at = end;
-        let side = |changes: &[Replacement], keys: &[Key<'a>]| {
-            let mut made: Vec<Key<'a>> = Vec::new();
-            let mut at = start;
-            for one in changes {
-                made.extend_from_slice(&base[at..one.old.start]);
-                made.extend_from_slice(&keys[one.new.clone()]);
-                at = one.old.end;
-            }
-            made.extend_from_slice(&base[at..end]);
-            made
-        };
-        let (mine, theirs) = (side(&of_mine, ours), side(&of_theirs, theirs));
-        let region = &base[start..end];
-        if of_theirs.is_empty() || mine == theirs {
-            made.extend(mine);
-        } else if of_mine.is_empty() {
-            made.extend(theirs);
-        } else {
-            // A line that one side changed and the other changed or moved is a conflict.
-            let stays = |key: &Key<'_>| {
-                matches!(key, Key::Memory(_)) || mine.contains(key) && theirs.contains(key)
-            };
-            if !region.iter().all(stays) {
-                return None;
-            }
-            made.extend(union(region, &mine, &theirs));
-        }
-    }
-    made.extend_from_slice(&base[at..]);
     Some(made)
 }
 
