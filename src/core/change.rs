@@ -40,7 +40,7 @@ pub use orphan::memories_linking_to;
 pub use plan::{ChangeContext, ChangeRequest, plan};
 pub use planned::PlannedFiles;
 pub use recover::{interrupted, recover_interrupted};
-pub use transfer::{BrokenLinks, Transfer, plan_moves, relinked};
+pub use transfer::{BrokenLinks, Transfer, plan_moves};
 pub(in crate::core) use undo::put_lines_back;
 use undo::version;
 pub use undo::{RestoredFile, replay, restore};

@@ -5,10 +5,9 @@
 
 use std::path::Path;
 
-use super::commit::commit_locked;
-use super::recover::recover_interrupted_locked;
+use super::commit::{commit_locked, lock_and_recover};
 use super::{Author, Change, Edit};
-use crate::core::change::history::{History, Lock, Record};
+use crate::core::change::history::{History, Record};
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
@@ -91,20 +90,6 @@ pub fn commit_reviewed(
 /// The edits of files that are not generated.
 fn requested_edits(change: &Change) -> impl Iterator<Item = &Edit> {
     change.edits.iter().filter(|edit| !edit.derived)
-}
-
-fn lock_and_recover(history: &History, roots: &[&Path]) -> Result<Lock> {
-    if let Some(root) = roots.iter().find(|root| root.to_str().is_none()) {
-        return Err(Error::refused(
-            root.display().to_string(),
-            "the path is not UTF-8, so that the history could not name it; rename the folder to \
-             change what is in it",
-        ));
-    }
-    let lock = history.lock(roots)?;
-    // A change that cannot be recovered is reported by `doctor` and when the store is listed.
-    drop(recover_interrupted_locked(history, roots));
-    Ok(lock)
 }
 
 fn carry_out(

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::in_progress::{CommitInProgress, open_roots};
 use super::recover::{abandon, recover_interrupted_locked, supersede};
 use super::{Author, Change, ChangeVerb, Edit};
-use crate::core::change::history::{FileChange, History, Record, Tombstone};
+use crate::core::change::history::{FileChange, History, Lock, Record, Tombstone};
 use crate::core::disk::error::Conflict;
 use crate::core::disk::revision::Revision;
 use crate::core::disk::sandbox::{Attributes, Displaced, Root};
@@ -25,14 +25,26 @@ pub fn commit(
     author: &Author,
     moment: &Moment,
 ) -> Result<Record> {
-    let roots: Vec<&Path> = change.roots();
-    let _lock = history.lock(&roots)?;
+    let _lock = lock_and_recover(history, &change.roots())?;
+    commit_locked(history, change, author, moment)
+}
+
+/// Locks the stores at `roots` and rolls back what a dead process left there.
+pub(super) fn lock_and_recover(history: &History, roots: &[&Path]) -> Result<Lock> {
+    if let Some(root) = roots.iter().find(|root| root.to_str().is_none()) {
+        return Err(Error::refused(
+            root.display().to_string(),
+            "the path is not UTF-8, so that the history could not name it; rename the folder to \
+             change what is in it",
+        ));
+    }
+    let lock = history.lock(roots)?;
     history
         .step("locked")
         .map_err(|e| Error::io(history.dir(), e))?;
     // A change that cannot be recovered is reported by `doctor` and when the store is listed.
-    drop(recover_interrupted_locked(history, &roots));
-    commit_locked(history, change, author, moment)
+    drop(recover_interrupted_locked(history, roots));
+    Ok(lock)
 }
 
 /// As [`commit`], for a caller that holds the locks.
@@ -397,11 +409,8 @@ mod tests {
             rejected: Vec::new(),
         };
         let history = History::open(&root.join("history"));
-        let moment = Moment {
-            time: jiff::Timestamp::UNIX_EPOCH,
-            today: jiff::civil::date(2026, 2, 12),
-        };
-        let error = commit(&history, &change, &Author::test(), &moment).expect_err("refused");
+        let error = commit(&history, &change, &Author::test(), &Moment::test());
+        let error = error.expect_err("refused");
         assert!(error.to_string().contains("twice"), "{error}");
         assert!(file.exists());
         assert_eq!(history.records().expect("reads"), []);

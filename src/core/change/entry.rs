@@ -5,7 +5,6 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::PlannedFiles;
-use super::plan::Planner;
 use super::transfer::category;
 use crate::core::memory::layout::{
     Fields, FileView as _, INDEX, Layout, Operation, WriteInput, append_section,
@@ -45,16 +44,12 @@ impl NamedEntry {
     }
 }
 
-impl Planner<'_> {
+impl PlannedFiles<'_> {
     /// The entry that a path names, as in `MEMORY.md#facts`; `None` if it names a file.
-    pub(super) fn entry_at(
-        &self,
-        planned: &PlannedFiles<'_>,
-        path: &str,
-    ) -> Result<Option<NamedEntry>> {
+    pub(super) fn entry_at(&self, path: &str) -> Result<Option<NamedEntry>> {
         let is_file = |path: &str| {
             let file = self.store.rules().file_of(path);
-            planned.contains(&file)
+            self.contains(&file)
         };
         let Some((path_of_file, slug)) = path.rsplit_once('#').filter(|_| !is_file(path)) else {
             return Ok(None);
@@ -63,8 +58,8 @@ impl Planner<'_> {
             return Ok(None);
         }
         let file = self.target(Operation::Patch, path_of_file)?;
-        self.check(planned, &file)?;
-        let bytes = planned.bytes(&file)?;
+        self.check_expected(&file)?;
+        let bytes = self.bytes(&file)?;
         let text = with_stand_ins(&bytes.ok_or_else(|| Error::not_found(path_of_file))?);
         let memory = self.store.rules().read(&file, &text);
         let entry = memory.entries.into_iter().find(|entry| entry.slug == slug);
@@ -73,36 +68,21 @@ impl Planner<'_> {
     }
 
     /// Sets the text of a file whose entry was changed.
-    pub(super) fn set_text(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        at: &NamedEntry,
-        text: String,
-    ) -> Result<()> {
+    pub(super) fn set_text(&mut self, at: &NamedEntry, text: String) -> Result<()> {
         let text = self.store.rules().normalize(Some(&at.text), text);
-        planned.set(&at.file, Some(without_stand_ins(&text)))
+        self.set(&at.file, Some(without_stand_ins(&text)))
     }
 
     /// Adds a text to the end of an entry.
-    pub(super) fn append_to_entry(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        at: &NamedEntry,
-        content: &str,
-    ) -> Result<()> {
+    pub(super) fn append_to_entry(&mut self, at: &NamedEntry, content: &str) -> Result<()> {
         let end = own_span(&at.text, &at.entry).end;
         let content = with_stand_ins(content.trim_end_matches(['\r', '\n']).as_bytes());
         let added = format!("{}{}", newline(&at.text), fitted(&at.text, &content));
-        self.set_text(planned, at, splice(&at.text, end..end, &added))
+        self.set_text(at, splice(&at.text, end..end, &added))
     }
 
     /// Gives an entry another title.
-    pub(super) fn retitle(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        at: &NamedEntry,
-        title: &str,
-    ) -> Result<()> {
+    pub(super) fn retitle(&mut self, at: &NamedEntry, title: &str) -> Result<()> {
         let title = with_stand_ins(one_line(title).as_bytes());
         let line = lines(&at.text, 0).nth(at.entry.line.saturating_sub(1));
         let old = at.entry.title.as_str();
@@ -116,13 +96,12 @@ impl Planner<'_> {
         };
         let start = line.span.start + line.text.rfind(old).unwrap_or_default();
         let text = splice(&at.text, start..start + old.len(), &title);
-        self.set_text(planned, at, text)
+        self.set_text(at, text)
     }
 
     /// Adds an entry to the file at `path` of this store, which is created if it is missing.
     pub(super) fn receive_entry(
-        &self,
-        planned: &mut PlannedFiles<'_>,
+        &mut self,
         from: Layout,
         at: &NamedEntry,
         path: &str,
@@ -130,14 +109,14 @@ impl Planner<'_> {
         let index = self.store.rules().file_of(path);
         // An index has sections, too.
         let is_index = self.store.layout() == Layout::Index && index == INDEX;
-        let is_there = is_index && planned.contains(&index);
+        let is_there = is_index && self.contains(&index);
         let operation = if is_there {
             Operation::Patch
         } else {
             Operation::Append
         };
         let file = self.target(operation, path)?;
-        let old = planned.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
+        let old = self.bytes(&file)?.map(|bytes| with_stand_ins(&bytes));
         let is_episode = |file: &str| file.starts_with("episodes/");
         // Sections of a text are told apart by their headings, and an episode has its own fields.
         let keeps_form = match self.store.layout() {
@@ -154,7 +133,7 @@ impl Planner<'_> {
         };
         if keeps_form {
             let text = append_section(&old.unwrap_or_default(), at.whole());
-            planned.set(&file, Some(without_stand_ins(&text)))?;
+            self.set(&file, Some(without_stand_ins(&text)))?;
             return Ok(file);
         }
         let fields = Fields {
@@ -170,17 +149,13 @@ impl Planner<'_> {
             fields: &fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().append(planned, &input)?;
-        planned.set(&file, Some(without_stand_ins(&text)))?;
+        let text = self.store.rules().append(self, &input)?;
+        self.set(&file, Some(without_stand_ins(&text)))?;
         Ok(file)
     }
 
     /// Takes entries out of their files. Entries are named as the files are before.
-    pub(super) fn remove_entries(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        mut entries: Vec<NamedEntry>,
-    ) -> Result<()> {
+    pub(super) fn remove_entries(&mut self, mut entries: Vec<NamedEntry>) -> Result<()> {
         entries.sort_by(|a, b| a.file.cmp(&b.file));
         for of_file in entries.chunk_by(|a, b| a.file == b.file) {
             let Some(first) = of_file.first() else {
@@ -191,7 +166,7 @@ impl Planner<'_> {
             for span in joined(spans.collect()).into_iter().rev() {
                 text = splice(&text, span, "");
             }
-            self.set_text(planned, first, text)?;
+            self.set_text(first, text)?;
         }
         Ok(())
     }
@@ -274,8 +249,7 @@ mod tests {
                 time: jiff::Timestamp::from_second(1_790_000_000).expect("a time"),
                 today: jiff::civil::date(2026, 9, 21),
             },
-            expected: None,
-            history: None,
+            ..ChangeContext::test()
         }
     }
 

@@ -1,7 +1,6 @@
 //! Lessons that grow: adding to a lesson, and deriving a principle from several.
 
 use super::PlannedFiles;
-use super::plan::{Planner, Principle};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
 use crate::core::memory::stem;
@@ -18,26 +17,25 @@ struct FoundLesson {
     entry: Entry,
 }
 
-impl Planner<'_> {
+impl PlannedFiles<'_> {
     /// Adds to one lesson.
     pub(super) fn extend(
-        &self,
-        planned: &mut PlannedFiles<'_>,
+        &mut self,
         lesson: &Citation,
         content: &str,
         fields: &Fields,
     ) -> Result<String> {
         let file = self.target(Operation::Patch, &lesson.path)?;
-        self.read_expected(planned, &file)?;
-        let found = self.lesson(planned, lesson)?;
+        self.read_expected(&file)?;
+        let found = self.lesson(lesson)?;
         let more = EntryAddition {
             content,
             description: fields.description.as_deref(),
-            today: &self.context.moment.today.to_string(),
+            today: &self.moment.today.to_string(),
             tags: &fields.tags,
         };
         let text = extend_entry(&found.text, &found.entry, more);
-        planned.set(&found.file, Some(text.into_bytes()))?;
+        self.set(&found.file, Some(text.into_bytes()))?;
         Ok(format!(
             "Memory updated: {}",
             self.reference_of(&found.file)
@@ -46,36 +44,37 @@ impl Planner<'_> {
 
     /// Writes a principle, and links it and the lessons to each other.
     pub(super) fn generalize(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        principle: &Principle<'_>,
+        &mut self,
+        path: &str,
+        content: &str,
+        fields: &Fields,
         from: &[Citation],
     ) -> Result<String> {
         const FEWEST: usize = 2;
         if self.store.layout() != Layout::Coder {
             return Err(Error::refused(
-                principle.path,
+                path,
                 format!(
                     "principles come from lessons, and the layout {} has none; write it as a memory that links to the others",
                     self.store.layout()
                 ),
             ));
         }
-        let file = self.target(Operation::Append, principle.path)?;
+        let file = self.target(Operation::Append, path)?;
         if from.len() < FEWEST {
             return Err(Error::refused(
-                principle.path,
+                path,
                 "a principle comes from two or more lessons; name them",
             ));
         }
-        let own = entries(principle.content);
-        let named = principle.fields.name.as_deref().map(one_line);
+        let own = entries(content);
+        let named = fields.name.as_deref().map(one_line);
         let named = named.or_else(|| own.first().map(|entry| one_line(&entry.title)));
         let named = named.filter(|title| !title.is_empty());
         let title = named.unwrap_or_else(|| stem(&file).to_owned());
         let mut links: Vec<String> = Vec::new();
         for lesson in from {
-            let found = self.lesson(planned, lesson)?;
+            let found = self.lesson(lesson)?;
             if found.file == file || !found.file.starts_with("episodic/") {
                 return Err(Error::refused(
                     lesson.to_string(),
@@ -87,44 +86,40 @@ impl Planner<'_> {
             let note = format!("Generalized in {}.", link(&title, &found.file, &file));
             let more = EntryAddition {
                 content: &note,
-                description: None,
-                today: "",
-                tags: &[],
+                ..EntryAddition::default()
             };
             let text = extend_entry(&found.text, &found.entry, more);
             links.push(link(&found.entry.title, &file, &found.file));
-            planned.set(&found.file, Some(text.into_bytes()))?;
+            self.set(&found.file, Some(text.into_bytes()))?;
         }
-        let old = self.read_expected(planned, &file)?;
+        let old = self.read_expected(&file)?;
         let from = format!("From {}.", links.join(", "));
-        let content = match own.first() {
+        let content = &match own.first() {
             Some(entry) => {
                 let more = EntryAddition {
                     content: &from,
-                    description: None,
-                    today: "",
-                    tags: &[],
+                    ..EntryAddition::default()
                 };
-                extend_entry(principle.content, entry, more)
+                extend_entry(content, entry, more)
             }
-            None => format!("{}\n\n{from}", principle.content.trim_end()),
+            None => format!("{}\n\n{from}", content.trim_end()),
         };
         let input = WriteInput {
             file: &file,
-            content: &content,
-            fields: principle.fields,
+            content,
+            fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().append(planned, &input)?;
-        planned.set(&file, Some(text.into_bytes()))?;
+        let text = self.store.rules().append(self, &input)?;
+        self.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
     /// The cited lesson, as planned so far: the named entry, or the only one of the file.
-    fn lesson(&self, planned: &PlannedFiles<'_>, lesson: &Citation) -> Result<FoundLesson> {
+    fn lesson(&self, lesson: &Citation) -> Result<FoundLesson> {
         let file = self.target(Operation::Patch, &lesson.path)?;
         let missing = || Error::not_found(lesson.to_string());
-        let text = planned.text(&file)?.ok_or_else(missing)?;
+        let text = self.text(&file)?.ok_or_else(missing)?;
         let mut all = entries(&text);
         let entry = match &lesson.part {
             CitedPart::Entry(slug) => all.into_iter().find(|entry| entry.slug == *slug),

@@ -3,9 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::plan::{ChangeContext, Planner};
-use super::transfer::between;
-use super::{Change, ChangeVerb, PlannedFiles};
+use super::transfer::{between, inline_target};
+use super::{Change, ChangeContext, ChangeVerb, PlannedFiles};
 use crate::core::change::combine::Combination;
 use crate::core::disk::revision::Revision;
 use crate::core::memory::layout::index::{INDEX, is_generated};
@@ -120,20 +119,15 @@ impl<'a> Source<'a> {
     fn body_at(&self, kept: &Source<'_>) -> String {
         let body = self.body();
         let is_there = |file: &String| self.store.root().has(file);
-        let edits: Vec<_> = link::links(&body)
-            .iter()
-            .filter(|found| found.form == LinkSyntax::Inline)
-            .filter_map(|found| {
-                let to = link::resolve_target(&self.file, &found.target).filter(is_there)?;
-                let target = if self.store.id() == kept.store.id() {
-                    link::relative_target(&kept.file, &to)
-                } else {
-                    between((kept.store, &kept.file), (self.store, &to))
-                };
-                (target != found.target).then(|| found.pointed_at(&target))
+        link::relinked(&body, |found| {
+            let to = inline_target(found)?;
+            let to = link::resolve_target(&self.file, to).filter(is_there)?;
+            Some(if self.store.id() == kept.store.id() {
+                link::relative_target(&kept.file, &to)
+            } else {
+                between((kept.store, &kept.file), (self.store, &to))
             })
-            .collect();
-        replaced(&body, &edits)
+        })
     }
 
     /// The header with these fields; as it is if the layout cannot add them.
@@ -174,10 +168,9 @@ pub fn plan_merge(
     context: &ChangeContext,
 ) -> Result<Change> {
     let (store, path) = into;
-    let planner = Planner { store, context };
-    let file = planner.target(Operation::Patch, path)?;
     let mut here = PlannedFiles::of(store, context);
-    let old = planner.read_expected(&here, &file)?;
+    let file = here.target(Operation::Patch, path)?;
+    let old = here.read_expected(&file)?;
     let old = old.ok_or_else(|| Error::not_found(path))?;
     let normal = store.rules().normalize(Some(&old), text.to_owned());
     here.set(&file, Some(normal.into_bytes()))?;
@@ -188,23 +181,21 @@ pub fn plan_merge(
     };
     let mut stores = vec![MergedStore {
         planned: here,
-        store,
         gone: Vec::new(),
     }];
     let mut names = Vec::new();
     for ((from, path), revision) in others {
         let at = stores
             .iter()
-            .position(|known| known.store.id() == from.id());
+            .position(|known| known.store().id() == from.id());
         let at = at.unwrap_or_else(|| {
             stores.push(MergedStore {
                 planned: PlannedFiles::of(from, context),
-                store: from,
                 gone: Vec::new(),
             });
             stores.len() - 1
         });
-        stores[at].remove(path, *revision, &kept, context)?;
+        stores[at].remove(path, *revision, &kept)?;
         names.push(*path);
     }
     if names.is_empty() {
@@ -254,7 +245,6 @@ impl Kept<'_> {
 
 /// A store that takes part in a merge.
 struct MergedStore<'a> {
-    store: &'a Store,
     planned: PlannedFiles<'a>,
     gone: Vec<Gone>,
 }
@@ -266,26 +256,20 @@ struct Gone {
     title: String,
 }
 
-impl MergedStore<'_> {
-    fn remove(
-        &mut self,
-        path: &str,
-        revision: Revision,
-        kept: &Kept<'_>,
-        context: &ChangeContext,
-    ) -> Result<()> {
-        let leaving = Planner {
-            store: self.store,
-            context,
-        };
-        if self.store.layout() == Layout::Instructions {
+impl<'a> MergedStore<'a> {
+    fn store(&self) -> &'a Store {
+        self.planned.store
+    }
+
+    fn remove(&mut self, path: &str, revision: Revision, kept: &Kept<'_>) -> Result<()> {
+        if self.store().layout() == Layout::Instructions {
             return Err(Error::refused(
                 path,
                 "instructions are not merged away; edit them",
             ));
         }
-        let file = leaving.target(Operation::Delete, path)?;
-        if kept.is_in(self.store) && file == kept.file {
+        let file = self.planned.target(Operation::Delete, path)?;
+        if kept.is_in(self.store()) && file == kept.file {
             return Err(Error::refused(path, "a memory is not merged with itself"));
         }
         if self.gone.iter().any(|gone| gone.file == file) {
@@ -302,7 +286,7 @@ impl MergedStore<'_> {
         let title = self.planned.memory_before(&file)?.title;
         self.planned.set(&file, None)?;
         self.gone.push(Gone {
-            reference: self.store.rules().reference_of(&file),
+            reference: self.store().rules().reference_of(&file),
             file,
             title,
         });
@@ -314,7 +298,7 @@ impl MergedStore<'_> {
         if self.gone.is_empty() {
             return Ok(());
         }
-        let rules = self.store.rules();
+        let rules = self.store().rules();
         let left = self.planned.memories_after()?;
         let mut names: HashSet<&str> = HashSet::new();
         for memory in &left {
@@ -342,7 +326,7 @@ impl MergedStore<'_> {
             }
         }
         for (file, text) in changed {
-            self.store.root().writable(&file)?;
+            self.store().root().writable(&file)?;
             self.planned.set(&file, Some(text.into_bytes()))?;
         }
         Ok(())
@@ -351,7 +335,7 @@ impl MergedStore<'_> {
     /// Gives the line of a hand-written index that stays the words of a deleted one, if those were
     /// written for the index and its own are only the memory's description.
     fn keep_hook(&mut self, kept: &Kept<'_>) -> Result<()> {
-        if !kept.is_in(self.store) || self.store.layout() != Layout::Index {
+        if !kept.is_in(self.store()) || self.store().layout() != Layout::Index {
             return Ok(());
         }
         let Some(text) = self.planned.text(INDEX)?.filter(|text| !is_generated(text)) else {
@@ -378,22 +362,22 @@ impl MergedStore<'_> {
 
     /// The new target of a link with a path, if it leads to a deleted memory.
     fn inline_target(&self, file: &str, found: &Link<'_>, kept: &Kept<'_>) -> Option<String> {
-        let is_here = kept.is_in(self.store);
+        let is_here = kept.is_in(self.store());
         let resolved = link::resolve_target(file, &found.target);
         let is_relative = |gone: &Gone| Some(&gone.file) == resolved.as_ref();
         if self.gone.iter().any(is_relative) {
             return Some(if is_here {
                 link::relative_target(file, &kept.file)
             } else {
-                between((self.store, file), (kept.store, &kept.file))
+                between((self.store(), file), (kept.store, &kept.file))
             });
         }
         let is_named = |gone: &Gone| gone.reference == *found.target;
         self.gone.iter().any(is_named).then(|| {
             if is_here {
-                self.store.rules().reference_of(&kept.file)
+                self.store().rules().reference_of(&kept.file)
             } else {
-                between((self.store, file), (kept.store, &kept.file))
+                between((self.store(), file), (kept.store, &kept.file))
             }
         })
     }
@@ -409,14 +393,14 @@ impl MergedStore<'_> {
         let is_stem = |gone: &Gone| stem(&gone.reference) == &*found.target;
         let is_gone = |gone: &Gone| gone.title == *found.target || is_stem(gone);
         let gone = self.gone.iter().find(|gone| is_gone(gone))?;
-        if !kept.is_in(self.store) {
-            let target = between((self.store, file), (kept.store, &kept.file));
+        if !kept.is_in(self.store()) {
+            let target = between((self.store(), file), (kept.store, &kept.file));
             let label = &text[found.label.clone()];
             let link = format!("[{label}]({})", link::address(&target));
             return Some((found.start..found.end, link));
         }
         let by_title = gone.title == *found.target && !kept.title.contains(['[', ']', '|', '#']);
-        let reference = self.store.rules().reference_of(&kept.file);
+        let reference = self.store().rules().reference_of(&kept.file);
         let name = if by_title {
             kept.title.as_str()
         } else {

@@ -53,37 +53,21 @@ mod tests {
     use crate::core::memory::layout::Layout;
 
     #[test]
-    fn a_memory_is_linked_to_by_its_name_or_by_that_of_its_file() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        for (file, name, body) in [
-            ("old", "The old one", "gone soon"),
-            ("by_name", "n", "see [[The old one]]"),
-            ("by_file", "f", "see [[old]]"),
-            ("neither", "x", "see [[older]] and [[The old]]"),
-        ] {
-            let text = format!("---\nname: {name}\ntype: project\n---\n\n{body}\n");
-            fs::write(temp.path().join(format!("{file}.md")), text).expect("writes");
-        }
-        let store = Store::open("s", temp.path(), Some(Layout::Index)).expect("opens");
-        let found = memories_linking_to(&store, &["old.md".to_owned()]).expect("reads");
-        assert_eq!(found, ["by_file.md", "by_name.md"]);
-    }
-
-    #[test]
     fn links_of_either_form_are_found_and_those_that_go_along_are_not() {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        let memory = |name: &str, body: &str| {
-            let text = format!("---\nname: {name}\ntype: project\n---\n\n{body}\n");
-            fs::write(temp.path().join(format!("{name}.md")), text).expect("writes");
+        let memory = |stem: &str, body: &str| {
+            let text = format!("---\nname: The {stem}\ntype: project\n---\n\n{body}\n");
+            fs::write(temp.path().join(format!("{stem}.md")), text).expect("writes");
         };
         memory("old", "gone soon");
         memory("older", "see [old](old.md)");
         memory("wiki", "see [[old]]");
+        memory("title", "see [[The old]]");
         memory("inline", "see [that](./old.md#part)");
-        memory("other", "see [that](other.md) and http://old.md");
+        memory("other", "see [that](other.md), [[olde]] and http://old.md");
         let store = Store::open("s", temp.path(), Some(Layout::Index)).expect("opens");
         let paths = ["old.md".to_owned(), "older.md".to_owned()];
         let found = memories_linking_to(&store, &paths).expect("reads");
-        assert_eq!(found, ["inline.md", "wiki.md"]);
+        assert_eq!(found, ["inline.md", "title.md", "wiki.md"]);
     }
 }

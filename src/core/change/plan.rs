@@ -15,8 +15,8 @@ use crate::core::memory::store::Store;
 use crate::core::memory::template::name_following;
 use crate::core::text::header::frontmatter::Frontmatter;
 use crate::core::text::header::section::{own_span, replace_entry};
-use crate::core::text::header::{replaced, splice};
-use crate::core::text::link::{self, Link, LinkSyntax};
+use crate::core::text::header::splice;
+use crate::core::text::link::{self, Link, LinkSyntax, relinked};
 use crate::core::text::time::Moment;
 use crate::core::{Error, Result};
 
@@ -104,11 +104,22 @@ pub struct ChangeContext {
     pub history: Option<History>,
 }
 
+#[cfg(test)]
+impl ChangeContext {
+    /// The context of the changes of tests.
+    pub(crate) fn test() -> Self {
+        Self {
+            moment: Moment::test(),
+            expected: None,
+            history: None,
+        }
+    }
+}
+
 /// Plans what `request` does to `store`; writes nothing.
 pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> Result<Change> {
     let mut planned = PlannedFiles::of(store, context);
-    let planner = Planner { store, context };
-    let (verb, message) = planner.apply(&mut planned, request)?;
+    let (verb, message) = planned.apply(request)?;
     if verb == ChangeVerb::Index {
         // Here the index itself is requested: an undo must restore its exact bytes.
         let mut change = planned.into_change(verb, message);
@@ -122,63 +133,36 @@ pub fn plan(store: &Store, request: &ChangeRequest, context: &ChangeContext) -> 
     Ok(planned.into_change(verb, message))
 }
 
-/// A principle to derive from lessons.
-pub(super) struct Principle<'a> {
-    pub(super) path: &'a str,
-    pub(super) content: &'a str,
-    pub(super) fields: &'a Fields,
-}
-
-pub(super) struct Planner<'a> {
-    pub(super) store: &'a Store,
-    pub(super) context: &'a ChangeContext,
-}
-
-impl Planner<'_> {
+impl PlannedFiles<'_> {
     /// Plans `request`; returns the kind of change and the message to print.
-    fn apply(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        request: &ChangeRequest,
-    ) -> Result<(ChangeVerb, String)> {
+    fn apply(&mut self, request: &ChangeRequest) -> Result<(ChangeVerb, String)> {
         Ok(match request {
             ChangeRequest::Write {
                 path,
                 content,
                 fields,
-            } => (
-                ChangeVerb::Write,
-                self.write(planned, path, content, fields)?,
-            ),
+            } => (ChangeVerb::Write, self.write(path, content, fields)?),
             ChangeRequest::Append {
                 path,
                 entry,
                 fields,
-            } => (
-                ChangeVerb::Append,
-                self.append(planned, path, entry, fields)?,
-            ),
+            } => (ChangeVerb::Append, self.append(path, entry, fields)?),
             ChangeRequest::Patch {
                 path,
                 patches,
                 matching,
-            } => (
-                ChangeVerb::Patch,
-                self.patch(planned, path, patches, *matching)?,
-            ),
-            ChangeRequest::Edit { path, text } => {
-                (ChangeVerb::Edit, self.edit(planned, path, text)?)
-            }
-            ChangeRequest::Delete { paths } => (ChangeVerb::Delete, self.delete(planned, paths)?),
+            } => (ChangeVerb::Patch, self.patch(path, patches, *matching)?),
+            ChangeRequest::Edit { path, text } => (ChangeVerb::Edit, self.edit(path, text)?),
+            ChangeRequest::Delete { paths } => (ChangeVerb::Delete, self.delete(paths)?),
             ChangeRequest::Rename { from, to } => {
-                (ChangeVerb::Rename, self.rename(planned, from, to)?)
+                (ChangeVerb::Rename, self.rename_memory(from, to)?)
             }
             ChangeRequest::Extend {
                 lesson,
                 content,
                 fields,
             } => {
-                let message = self.extend(planned, lesson, content, fields)?;
+                let message = self.extend(lesson, content, fields)?;
                 (ChangeVerb::Patch, message)
             }
             ChangeRequest::Generalize {
@@ -187,81 +171,56 @@ impl Planner<'_> {
                 fields,
                 from,
             } => {
-                let principle = Principle {
-                    path,
-                    content,
-                    fields,
-                };
-                (
-                    ChangeVerb::Append,
-                    self.generalize(planned, &principle, from)?,
-                )
+                let message = self.generalize(path, content, fields, from)?;
+                (ChangeVerb::Append, message)
             }
             ChangeRequest::Index(how) => {
-                self.store.rules().rebuild_index(planned, *how)?;
+                self.store.rules().rebuild_index(self, *how)?;
                 (ChangeVerb::Index, "Index up to date".to_owned())
             }
         })
     }
 
-    fn write(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        path: &str,
-        content: &str,
-        fields: &Fields,
-    ) -> Result<String> {
-        if let Some(at) = self.entry_at(planned, path)? {
+    fn write(&mut self, path: &str, content: &str, fields: &Fields) -> Result<String> {
+        if let Some(at) = self.entry_at(path)? {
             let content = with_stand_ins(content.as_bytes());
             let text = replace_entry(&at.text, &at.entry, &content);
-            self.set_text(planned, &at, text)?;
+            self.set_text(&at, text)?;
             return Ok(format!("Memory saved: {path}"));
         }
         let file = self.target(Operation::Write, path)?;
-        let old = self.read_expected(planned, &file)?;
+        let old = self.read_expected(&file)?;
         let input = WriteInput {
             file: &file,
             content,
             fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().compose(planned, &input)?;
-        planned.set(&file, Some(text.into_bytes()))?;
+        let text = self.store.rules().compose(self, &input)?;
+        self.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory saved: {}", self.reference_of(&file)))
     }
 
-    fn append(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        path: &str,
-        entry: &str,
-        fields: &Fields,
-    ) -> Result<String> {
-        if let Some(at) = self.entry_at(planned, path)? {
-            self.append_to_entry(planned, &at, entry)?;
+    fn append(&mut self, path: &str, entry: &str, fields: &Fields) -> Result<String> {
+        if let Some(at) = self.entry_at(path)? {
+            self.append_to_entry(&at, entry)?;
             return Ok(format!("Memory updated: {path}"));
         }
         let file = self.target(Operation::Append, path)?;
-        let old = self.read_expected(planned, &file)?;
+        let old = self.read_expected(&file)?;
         let input = WriteInput {
             file: &file,
             content: entry,
             fields,
             old: old.as_deref(),
         };
-        let text = self.store.rules().append(planned, &input)?;
-        planned.set(&file, Some(text.into_bytes()))?;
+        let text = self.store.rules().append(self, &input)?;
+        self.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
-    fn patch(
-        &self,
-        planned: &mut PlannedFiles<'_>,
-        path: &str,
-        patches: &[Patch],
-        matching: Matching,
-    ) -> Result<String> {
-        if let Some(at) = self.entry_at(planned, path)? {
+    fn patch(&mut self, path: &str, patches: &[Patch], matching: Matching) -> Result<String> {
+        if let Some(at) = self.entry_at(path)? {
             let span = own_span(&at.text, &at.entry);
             let patches: Vec<Patch> = patches
                 .iter()
@@ -271,21 +230,21 @@ impl Planner<'_> {
                 })
                 .collect();
             let new = patched(path, &at.text[span.clone()], &patches, matching)?;
-            self.set_text(planned, &at, splice(&at.text, span, &new))?;
+            self.set_text(&at, splice(&at.text, span, &new))?;
             return Ok(format!("Memory updated: {path}"));
         }
         let file = self.target(Operation::Patch, path)?;
-        let old = self.read_expected(planned, &file)?;
+        let old = self.read_expected(&file)?;
         let old = old.ok_or_else(|| Error::not_found(self.reference_of(&file)))?;
         let rules = self.store.rules();
-        let text = rules.patch(planned, &file, &old, patches, matching)?;
-        planned.set(&file, Some(text.into_bytes()))?;
+        let text = rules.patch(self, &file, &old, patches, matching)?;
+        self.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory updated: {}", self.reference_of(&file)))
     }
 
-    fn edit(&self, planned: &mut PlannedFiles<'_>, path: &str, text: &str) -> Result<String> {
+    fn edit(&mut self, path: &str, text: &str) -> Result<String> {
         let file = self.target(Operation::Patch, path)?;
-        let old = self.read_expected(planned, &file)?;
+        let old = self.read_expected(&file)?;
         // A text that was saved unchanged stays as it is, derived parts included.
         let text = if old.as_deref() == Some(text) {
             text.to_owned()
@@ -293,7 +252,7 @@ impl Planner<'_> {
             let rules = self.store.rules();
             rules.normalize(old.as_deref(), text.to_owned())
         };
-        planned.set(&file, Some(text.into_bytes()))?;
+        self.set(&file, Some(text.into_bytes()))?;
         Ok(format!("Memory saved: {}", self.reference_of(&file)))
     }
 
@@ -335,20 +294,16 @@ impl Planner<'_> {
     }
 
     /// The text of the file, which must have the revision that the caller expects.
-    pub(super) fn read_expected(
-        &self,
-        planned: &PlannedFiles<'_>,
-        file: &str,
-    ) -> Result<Option<String>> {
-        self.check(planned, file)?;
-        planned.text(file)
+    pub(super) fn read_expected(&self, file: &str) -> Result<Option<String>> {
+        self.check_expected(file)?;
+        self.text(file)
     }
 
-    pub(super) fn check(&self, planned: &PlannedFiles<'_>, file: &str) -> Result<()> {
-        let Some(expected) = self.context.expected else {
+    pub(super) fn check_expected(&self, file: &str) -> Result<()> {
+        let Some(expected) = self.expected else {
             return Ok(());
         };
-        let theirs = planned.bytes(file)?;
+        let theirs = self.bytes(file)?;
         if theirs.as_deref().map(Revision::of) == Some(expected) {
             return Ok(());
         }
@@ -360,32 +315,32 @@ impl Planner<'_> {
         })))
     }
 
-    fn delete(&self, planned: &mut PlannedFiles<'_>, paths: &[String]) -> Result<String> {
+    fn delete(&mut self, paths: &[String]) -> Result<String> {
         let mut gone = Vec::new();
         let mut entries = Vec::new();
         for path in paths {
-            if let Some(at) = self.entry_at(planned, path)? {
+            if let Some(at) = self.entry_at(path)? {
                 entries.push(at);
                 gone.push(path.clone());
                 continue;
             }
             let file = self.target(Operation::Delete, path)?;
-            self.check(planned, &file)?;
-            if !planned.contains(&file) {
+            self.check_expected(&file)?;
+            if !self.contains(&file) {
                 return Err(Error::not_found(path.as_str()));
             }
-            planned.set(&file, None)?;
+            self.set(&file, None)?;
             gone.push(self.reference_of(&file));
         }
-        entries.retain(|at| planned.contains(&at.file));
-        self.remove_entries(planned, entries)?;
+        entries.retain(|at| self.contains(&at.file));
+        self.remove_entries(entries)?;
         Ok(format!("Memory deleted: {}", gone.join(", ")))
     }
 
-    fn rename(&self, planned: &mut PlannedFiles<'_>, from: &str, to: &str) -> Result<String> {
-        if let Some(at) = self.entry_at(planned, from)? {
+    fn rename_memory(&mut self, from: &str, to: &str) -> Result<String> {
+        if let Some(at) = self.entry_at(from)? {
             if !to.ends_with(".md") {
-                self.retitle(planned, &at, to)?;
+                self.retitle(&at, to)?;
                 return Ok(format!("Memory renamed: {from} → {to}"));
             }
             if self.store.locate(to)? == at.file {
@@ -394,44 +349,49 @@ impl Planner<'_> {
                     "the entry is in this file; give a title to rename it",
                 ));
             }
-            self.receive_entry(planned, self.store.layout(), &at, to)?;
-            self.remove_entries(planned, vec![at])?;
+            self.receive_entry(self.store.layout(), &at, to)?;
+            self.remove_entries(vec![at])?;
             return Ok(format!("Memory moved: {from} → {to}"));
         }
         let old = self.target(Operation::Rename, from)?;
         let new = self.target(Operation::Rename, to)?;
-        self.check(planned, &old)?;
-        if planned.bytes(&old)?.is_none() {
+        self.check_expected(&old)?;
+        if self.bytes(&old)?.is_none() {
             return Err(Error::not_found(from));
         }
         if self.store.root().has(&new) {
-            return Err(Error::refused(to, "there is a memory of that name already"));
+            let listed = self.memories_before()?.iter();
+            let mut files = listed.map(|memory| self.store.rules().file_of(&memory.path));
+            let is_listed = files.any(|file| file == new);
+            let why = if !is_listed && new.to_lowercase() == old.to_lowercase() {
+                "to this disk both names are one; rename it to something else first"
+            } else {
+                "there is a memory of that name already"
+            };
+            return Err(Error::refused(to, why));
         }
-        let title = planned.memory_before(&old)?.title;
-        planned.rename(&old, &new)?;
-        let text = planned.text(&new).ok().flatten();
+        let title = self.memory_before(&old)?.title;
+        self.rename(&old, &new)?;
+        let text = self.text(&new).ok().flatten();
         let head = text.as_deref().and_then(Frontmatter::parse);
         let name = head.as_ref().and_then(|head| head.get("name"));
         let name = name.and_then(|name| name_following(name, &old, &new));
         if let (Some(text), Some(head), Some(name)) = (&text, &head, &name) {
-            planned.set(&new, Some(head.set(text, "name", name).into_bytes()))?;
+            self.set(&new, Some(head.set(text, "name", name).into_bytes()))?;
         }
-        self.relink(
-            planned,
-            &Renaming {
-                old: &old,
-                new: &new,
-                title: &title,
-                name: name.as_deref(),
-            },
-        )?;
+        self.relink(&Renaming {
+            old: &old,
+            new: &new,
+            title: &title,
+            name: name.as_deref(),
+        })?;
         let (old, new) = (self.reference_of(&old), self.reference_of(&new));
         Ok(format!("Memory renamed: {old} → {new}"))
     }
 
     /// Updates the links of every memory to the new name.
-    fn relink(&self, planned: &mut PlannedFiles<'_>, renaming: &Renaming<'_>) -> Result<()> {
-        let files: Vec<String> = planned
+    fn relink(&mut self, renaming: &Renaming<'_>) -> Result<()> {
+        let files: Vec<String> = self
             .memories_before()?
             .iter()
             .map(|memory| self.store.rules().file_of(&memory.path))
@@ -443,27 +403,16 @@ impl Planner<'_> {
                 file
             };
             // A file that is not text has no links.
-            let Ok(Some(text)) = planned.text(&file) else {
+            let Ok(Some(text)) = self.text(&file) else {
                 continue;
             };
-            let linked = self.relink_text(&file, &text, renaming);
+            let linked = relinked(&text, |found| self.new_target(&file, found, renaming));
             if linked != text {
                 self.store.root().writable(&file)?;
-                planned.set(&file, Some(linked.into_bytes()))?;
+                self.set(&file, Some(linked.into_bytes()))?;
             }
         }
         Ok(())
-    }
-
-    fn relink_text(&self, file: &str, text: &str, renaming: &Renaming<'_>) -> String {
-        let edits: Vec<_> = link::links(text)
-            .iter()
-            .filter_map(|found| {
-                let target = self.new_target(file, found, renaming)?;
-                Some(found.pointed_at(&target))
-            })
-            .collect();
-        replaced(text, &edits)
     }
 
     /// The new target of a link in `file` after the renaming, if it changes.

@@ -16,8 +16,10 @@ use crate::core::{Error, Result};
 /// A store overlaid with planned edits; nothing is written.
 #[derive(Debug)]
 pub struct PlannedFiles<'a> {
-    store: &'a Store,
-    moment: &'a Moment,
+    pub(super) store: &'a Store,
+    pub(super) moment: &'a Moment,
+    /// The revision that the file must still have, if the caller read it.
+    pub(super) expected: Option<Revision>,
     history: Option<&'a History>,
     slots: BTreeMap<String, PlannedFile>,
     renamed: Vec<(String, String)>,
@@ -42,6 +44,7 @@ impl<'a> PlannedFiles<'a> {
         Self {
             store,
             moment,
+            expected: None,
             history: None,
             slots: BTreeMap::new(),
             renamed: Vec::new(),
@@ -50,9 +53,10 @@ impl<'a> PlannedFiles<'a> {
         }
     }
 
-    /// Nothing planned yet over `store`, with the history of the context.
+    /// Nothing planned yet over `store`, in this context.
     pub fn of(store: &'a Store, context: &'a ChangeContext) -> Self {
         Self {
+            expected: context.expected,
             history: context.history.as_ref(),
             ..Self::new(store, &context.moment)
         }

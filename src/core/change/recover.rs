@@ -17,30 +17,26 @@ use crate::core::disk::sandbox::Attributes;
 /// Stores whose lock is held are skipped. Every change is tried; the error is that of the first
 /// one that failed.
 pub fn recover_interrupted(history: &History, roots: &[&Path]) -> Result<()> {
+    recover_pending(history, roots, &[])
+}
+
+/// As [`recover_interrupted`], for a caller that already holds the locks of `roots`.
+pub(super) fn recover_interrupted_locked(history: &History, roots: &[&Path]) -> Result<()> {
+    recover_pending(history, roots, roots)
+}
+
+fn recover_pending(history: &History, roots: &[&Path], locked: &[&Path]) -> Result<()> {
     let mut failed = None;
     for record in history.pending(roots) {
-        match history.try_lock(&record.roots()) {
+        let mut others = record.roots();
+        others.retain(|root| !locked.contains(root));
+        match history.try_lock(&others) {
             Ok(Some(_lock)) => {
                 // The previous holder of the lock may have finished it.
                 if history.pending_path(&record.id).exists() {
                     failed = failed.or(recover(history, record).err());
                 }
             }
-            Ok(None) => {}
-            Err(error) => failed = failed.or(Some(error)),
-        }
-    }
-    failed.map_or(Ok(()), Err)
-}
-
-/// As [`recover_interrupted`], for a caller that already holds the locks of `roots`.
-pub(super) fn recover_interrupted_locked(history: &History, roots: &[&Path]) -> Result<()> {
-    let mut failed = None;
-    for record in history.pending(roots) {
-        let mut others = record.roots();
-        others.retain(|root| !roots.contains(root));
-        match history.try_lock(&others) {
-            Ok(Some(_lock)) => failed = failed.or(recover(history, record).err()),
             Ok(None) => {}
             Err(error) => failed = failed.or(Some(error)),
         }

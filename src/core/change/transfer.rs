@@ -1,14 +1,12 @@
 //! Moves memories from one store to another.
 
-use super::plan::{ChangeContext, Planner};
-use super::{Change, ChangeVerb, PlannedFiles};
+use super::{Change, ChangeContext, ChangeVerb, PlannedFiles};
 use crate::core::memory::layout::index::{self, INDEX, with_former_line};
 use crate::core::memory::layout::listing::{bullets, is_about};
 use crate::core::memory::layout::{Fields, FileView as _, Layout, Operation, WriteInput};
 use crate::core::memory::stem;
 use crate::core::memory::store::Store;
-use crate::core::text::header::replaced;
-use crate::core::text::link::{self, Link, LinkSyntax};
+use crate::core::text::link::{self, Link, LinkSyntax, relinked};
 use crate::core::{Error, Result};
 
 /// What becomes of the links between a moved memory and the store that it leaves.
@@ -42,12 +40,11 @@ pub fn plan_moves(
     let mut arrivals = PlannedFiles::of(target, context);
     let mut sources: Vec<Departure<'_>> = Vec::new();
     for transfer in transfers {
-        let same = |departure: &Departure<'_>| departure.store.id() == transfer.source.id();
+        let same = |departure: &Departure<'_>| departure.store().id() == transfer.source.id();
         let at = match sources.iter().position(same) {
             Some(at) => at,
             None => {
                 sources.push(Departure {
-                    store: transfer.source,
                     planned: PlannedFiles::of(transfer.source, context),
                     moved: Vec::new(),
                     entries: Vec::new(),
@@ -55,7 +52,7 @@ pub fn plan_moves(
                 sources.len() - 1
             }
         };
-        sources[at].move_one(transfer, target, &mut arrivals, context)?;
+        sources[at].move_one(transfer, target, &mut arrivals)?;
     }
     let mut names = Vec::new();
     for departure in &mut sources {
@@ -64,7 +61,7 @@ pub fn plan_moves(
         }
         departure.planned.finish()?;
         names.extend(departure.moved.iter().map(|moved| {
-            let old = departure.store.rules().reference_of(&moved.old);
+            let old = departure.store().rules().reference_of(&moved.old);
             let new = target.rules().reference_of(&moved.new);
             (old, new)
         }));
@@ -95,7 +92,6 @@ pub fn plan_moves(
 
 /// A store that memories leave.
 struct Departure<'a> {
-    store: &'a Store,
     /// The files of this store, without the moved ones.
     planned: PlannedFiles<'a>,
     moved: Vec<MovedFile>,
@@ -111,37 +107,32 @@ struct MovedFile {
     is_new: bool,
 }
 
-impl Departure<'_> {
+impl<'a> Departure<'a> {
+    fn store(&self) -> &'a Store {
+        self.planned.store
+    }
+
     fn move_one(
         &mut self,
         transfer: &Transfer<'_>,
         target: &Store,
         arrivals: &mut PlannedFiles<'_>,
-        context: &ChangeContext,
     ) -> Result<()> {
-        let leaving = Planner {
-            store: self.store,
-            context,
-        };
-        let arriving = Planner {
-            store: target,
-            context,
-        };
-        if let Some(at) = leaving.entry_at(&self.planned, transfer.path)? {
-            let file =
-                arriving.receive_entry(arrivals, self.store.layout(), &at, &transfer.place)?;
+        let source = self.store();
+        if let Some(at) = self.planned.entry_at(transfer.path)? {
+            let file = arrivals.receive_entry(source.layout(), &at, &transfer.place)?;
             self.entries.push((transfer.path.to_owned(), file));
-            return leaving.remove_entries(&mut self.planned, vec![at]);
+            return self.planned.remove_entries(vec![at]);
         }
-        let old = leaving.target(Operation::Delete, transfer.path)?;
-        let is_same_layout = self.store.layout() == target.layout();
+        let old = self.planned.target(Operation::Delete, transfer.path)?;
+        let is_same_layout = self.store().layout() == target.layout();
         let arrival = if is_same_layout {
             Operation::Receive
         } else {
             Operation::Write
         };
-        let new = arriving.target(arrival, &transfer.place)?;
-        leaving.check(&self.planned, &old)?;
+        let new = arrivals.target(arrival, &transfer.place)?;
+        self.planned.check_expected(&old)?;
         let bytes = self.planned.bytes(&old)?;
         let bytes = bytes.ok_or_else(|| Error::not_found(transfer.path))?;
         if arrivals.contains(&new) {
@@ -162,12 +153,12 @@ impl Departure<'_> {
         let bytes = if is_same_layout && rules.check(target.root(), &new, None, &text).is_ok() {
             bytes
         } else {
-            let text = self.store.decoded(&old, bytes)?;
-            rewritten((self.store, &old, &text), (target, &new), arrivals)?.into_bytes()
+            let text = self.store().decoded(&old, bytes)?;
+            rewritten((self.store(), &old, &text), (target, &new), arrivals)?.into_bytes()
         };
         self.planned.set(&old, None)?;
         arrivals.set(&new, Some(bytes))?;
-        arrivals.keep_attributes(&new, self.store.root().attributes(&old));
+        arrivals.keep_attributes(&new, self.store().root().attributes(&old));
         let is_new = true;
         self.moved.push(MovedFile { old, new, is_new });
         Ok(())
@@ -175,7 +166,7 @@ impl Departure<'_> {
 
     /// Rewrites the links to the moved files, and the links of the moved files to files that stay.
     fn relink(&mut self, target: &Store, arrivals: &mut PlannedFiles<'_>) -> Result<()> {
-        let rules = self.store.rules();
+        let rules = self.store().rules();
         let listed = self.planned.memories_before()?;
         let files: Vec<String> = listed.iter().map(|one| rules.file_of(&one.path)).collect();
         for file in files {
@@ -187,10 +178,10 @@ impl Departure<'_> {
                 let to = inline_target(link)?;
                 let to = self.linked_file(&file, to)?;
                 let moved = self.moved.iter().find(|moved| moved.old == to)?;
-                Some(between((self.store, &file), (target, &moved.new)))
+                Some(between((self.store(), &file), (target, &moved.new)))
             });
             if linked != text {
-                self.store.root().writable(&file)?;
+                self.store().root().writable(&file)?;
                 self.planned.set(&file, Some(linked.into_bytes()))?;
             }
         }
@@ -205,11 +196,11 @@ impl Departure<'_> {
                 let to = self.linked_file(&moved.old, to)?;
                 match self.moved.iter().find(|other| other.old == to) {
                     Some(other) => Some(link::relative_target(&moved.new, &other.new)),
-                    None => Some(between((target, &moved.new), (self.store, &to))),
+                    None => Some(between((target, &moved.new), (self.store(), &to))),
                 }
             });
             if linked != text {
-                let attributes = self.store.root().attributes(&moved.old);
+                let attributes = self.store().root().attributes(&moved.old);
                 arrivals.set(&moved.new, Some(linked.into_bytes()))?;
                 arrivals.keep_attributes(&moved.new, attributes);
             }
@@ -219,8 +210,8 @@ impl Departure<'_> {
 
     /// Gives the moved memories the lines that they had in the index of this store.
     fn keep_lines(&self, target: &Store, arrivals: &mut PlannedFiles<'_>) -> Result<()> {
-        let are_indexes = [self.store, target].map(Store::layout) == [Layout::Index; 2];
-        let Some(former) = self.store.text(INDEX)?.filter(|_| are_indexes) else {
+        let are_indexes = [self.store(), target].map(Store::layout) == [Layout::Index; 2];
+        let Some(former) = self.store().text(INDEX)?.filter(|_| are_indexes) else {
             return Ok(());
         };
         let lines = bullets(&former);
@@ -249,26 +240,14 @@ impl Departure<'_> {
 
     /// The file of this store that a link in `file` leads to, if it is there before the move.
     fn linked_file(&self, file: &str, to: &str) -> Option<String> {
-        let is_there = |file: &String| self.store.root().has(file);
+        let is_there = |file: &String| self.store().root().has(file);
         let relative = link::resolve_target(file, to).filter(is_there);
-        relative.or_else(|| Some(self.store.rules().file_of(to)).filter(is_there))
+        relative.or_else(|| Some(self.store().rules().file_of(to)).filter(is_there))
     }
 }
 
-/// A text whose links lead to new targets; `None` keeps one as it is.
-pub fn relinked(text: &str, new_target: impl Fn(&Link<'_>) -> Option<String>) -> String {
-    let edits: Vec<_> = link::links(text)
-        .iter()
-        .filter_map(|found| {
-            let target = new_target(found)?;
-            (target != found.target).then(|| found.pointed_at(&target))
-        })
-        .collect();
-    replaced(text, &edits)
-}
-
 /// The target of a link with a path; `None` for a `[[name]]`.
-fn inline_target<'a>(link: &'a Link<'_>) -> Option<&'a str> {
+pub(super) fn inline_target<'a>(link: &'a Link<'_>) -> Option<&'a str> {
     (link.form == LinkSyntax::Inline).then_some(&*link.target)
 }
 
@@ -320,7 +299,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::core::text::time::Moment;
 
     fn store(at: &Path, name: &str, files: &[(&str, &str)]) -> Store {
         let root = at.join(name);
@@ -365,14 +343,7 @@ mod tests {
             path,
             place: path.to_owned(),
         });
-        let context = ChangeContext {
-            moment: Moment {
-                time: jiff::Timestamp::UNIX_EPOCH,
-                today: jiff::civil::date(2026, 2, 12),
-            },
-            expected: None,
-            history: None,
-        };
+        let context = ChangeContext::test();
         let plan = |links| plan_moves(&transfers, &two, links, &context).expect("plans");
         let change = plan(BrokenLinks::Follow);
         assert_eq!(
@@ -398,14 +369,7 @@ mod tests {
         let own =
             "# Notes\n\n- [A, in own words](a.md) — see [B](b.md) first\n- [b.md](b.md) — d\n";
         fs::write(one.root().absolute(INDEX), own).expect("writes");
-        let context = ChangeContext {
-            moment: Moment {
-                time: jiff::Timestamp::UNIX_EPOCH,
-                today: jiff::civil::date(2026, 2, 12),
-            },
-            expected: None,
-            history: None,
-        };
+        let context = ChangeContext::test();
         let line = "[A, in own words](b.md)";
         for (name, index, expected) in [
             (

@@ -18,9 +18,7 @@ use std::time::SystemTime;
 
 use regex::Regex;
 
-use crate::core::change::{
-    BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves, relinked,
-};
+use crate::core::change::{BrokenLinks, Change, ChangeContext, Edit, Transfer, plan_moves};
 use crate::core::disk::foreign::open_regular;
 use crate::core::disk::sandbox::{Attributes, Root};
 use crate::core::disk::trust::real_path;
@@ -33,7 +31,7 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::store::Store;
 use crate::core::memory::{Memory, stem};
-use crate::core::text::link::{Link, LinkSyntax, resolve_target};
+use crate::core::text::link::{Link, LinkSyntax, relinked, resolve_target};
 use crate::core::{Error, Result};
 use index::{Gathering, says_something};
 

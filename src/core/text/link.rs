@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::core::text::header::{Line, lines};
+use crate::core::text::header::{Line, lines, replaced};
 
 /// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,6 +350,18 @@ pub fn relative_target(file: &str, to: &str) -> String {
     let mut parts = vec![".."; folders - shared];
     parts.extend(&target[shared..]);
     parts.join("/")
+}
+
+/// A text whose links lead to new targets; `None` keeps one as it is.
+pub fn relinked(text: &str, new_target: impl Fn(&Link<'_>) -> Option<String>) -> String {
+    let edits: Vec<_> = links(text)
+        .iter()
+        .filter_map(|found| {
+            let target = new_target(found)?;
+            (target != found.target).then(|| found.pointed_at(&target))
+        })
+        .collect();
+    replaced(text, &edits)
 }
 
 #[cfg(test)]

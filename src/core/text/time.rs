@@ -12,6 +12,17 @@ pub struct Moment {
     pub today: jiff::civil::Date,
 }
 
+#[cfg(test)]
+impl Moment {
+    /// The moment of the changes of tests.
+    pub(crate) fn test() -> Self {
+        Self {
+            time: jiff::Timestamp::UNIX_EPOCH,
+            today: jiff::civil::date(2026, 2, 12),
+        }
+    }
+}
+
 /// The accepted forms of a time, for messages and help.
 pub const FORMS: &str = "a day such as 2026-01-31, today or yesterday, a time such as 2026-01-31T10:00:00Z, or an age such as 12h, 30d, 2w, 6m or 1y";
 

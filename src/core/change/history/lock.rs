@@ -150,19 +150,7 @@ impl History {
         let dir = self.lock_dir()?;
         let since = Instant::now();
         let gate = self.acquire(&dir.join(GATE), &self.dir, LockMode::One, since)?;
-        let mut files = vec![gate];
-        // The first version of tome takes only the lock of its store.
-        let mut stores: Vec<PathBuf> = fs::read_dir(&dir)
-            .map_err(|e| Error::io(&dir, e))?
-            .flatten()
-            .filter(|entry| entry.file_name().len() == 64)
-            .map(|entry| entry.path())
-            .collect();
-        stores.sort();
-        for path in stores {
-            files.push(self.acquire(&path, &self.dir, LockMode::One, since)?);
-        }
-        Ok(Lock { _files: files })
+        Ok(Lock { _files: vec![gate] })
     }
 
     /// Waits for the lock of a part of the history itself.

@@ -11,17 +11,6 @@ use crate::core::change::history::History;
 use crate::core::change::{Author, Direction, plan_and_commit, replay};
 use crate::core::insight::curate::tests::broken_links;
 
-fn context() -> ChangeContext {
-    ChangeContext {
-        moment: Moment {
-            time: jiff::Timestamp::UNIX_EPOCH,
-            today: jiff::civil::date(2026, 2, 12),
-        },
-        expected: None,
-        history: None,
-    }
-}
-
 fn store(at: &Path, name: &str, files: &[(&str, &str, &str)]) -> Store {
     let root = at.join(name);
     fs::create_dir_all(&root).expect("a folder");
@@ -52,16 +41,21 @@ fn files(at: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Merges everything that the memories say.
 fn merge_all(into: MemoryAt<'_>, others: &[MemoryAt<'_>]) -> Result<Change> {
-    let texts = MergeTexts::read(into, others, &context().moment)?;
+    let texts = MergeTexts::read(into, others, &ChangeContext::test().moment)?;
     let seen = others.iter().copied().zip(texts.revisions.iter().copied());
     let seen: Vec<_> = seen.collect();
-    plan_merge(into, &seen, &texts.text(&texts.union()), &context())
+    plan_merge(
+        into,
+        &seen,
+        &texts.text(&texts.union()),
+        &ChangeContext::test(),
+    )
 }
 
 fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::Record) {
     let history = History::open(&at.join("history"));
     let author = Author::test();
-    let context = context();
+    let context = ChangeContext::test();
     let roots: Vec<PathBuf> = change
         .roots()
         .iter()
@@ -77,7 +71,7 @@ fn commit(at: &Path, change: Change) -> (History, crate::core::change::history::
 
 fn undo(history: &History, record: &crate::core::change::history::Record) {
     let author = Author::test();
-    let moment = context().moment;
+    let moment = ChangeContext::test().moment;
     plan_and_commit(history, &record.roots(), &author, &moment, || {
         replay(history, record, Direction::Back, &moment)
     })
@@ -184,10 +178,15 @@ fn what_was_changed_since_it_was_read_is_not_merged_away() {
         &[("a.md", "A", "a"), ("b.md", "B", "b")],
     );
     let (into, other) = ((&one, "a.md"), (&one, "b.md"));
-    let texts = MergeTexts::read(into, &[other], &context().moment).expect("reads");
+    let texts = MergeTexts::read(into, &[other], &ChangeContext::test().moment).expect("reads");
     fs::write(one.root().path().join("b.md"), "newer\n").expect("writes");
     let seen = [(other, texts.revisions[0])];
-    let error = plan_merge(into, &seen, &texts.text(&texts.union()), &context());
+    let error = plan_merge(
+        into,
+        &seen,
+        &texts.text(&texts.union()),
+        &ChangeContext::test(),
+    );
     let error = error.expect_err("is refused").to_string();
     assert!(
         error.contains("b.md") && error.contains("merge them again"),
@@ -195,7 +194,7 @@ fn what_was_changed_since_it_was_read_is_not_merged_away() {
     );
     let own = [(into, Revision::of(texts.base.as_bytes()))];
     assert!(
-        plan_merge(into, &own, "x", &context()).is_err(),
+        plan_merge(into, &own, "x", &ChangeContext::test()).is_err(),
         "not with itself"
     );
 }
@@ -209,7 +208,11 @@ fn a_missing_description_comes_from_the_others() {
         "---\nname: A\ntype: user\nextra: kept\n---\n\na\n",
     )
     .expect("writes");
-    let texts = MergeTexts::read((&one, "a.md"), &[(&one, "b.md")], &context().moment);
+    let texts = MergeTexts::read(
+        (&one, "a.md"),
+        &[(&one, "b.md")],
+        &ChangeContext::test().moment,
+    );
     let head = texts.expect("reads").head;
     assert!(
         head.contains("name: A\n") && head.contains("type: user\n"),

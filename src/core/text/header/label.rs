@@ -170,7 +170,7 @@ pub fn format_entry(title: &str, description: &str, content: &str, tags: &[Strin
 }
 
 /// An addition to an entry.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct EntryAddition<'a> {
     /// Content to add.
     pub content: &'a str,
