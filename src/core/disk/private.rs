@@ -35,7 +35,6 @@ pub fn create_unique_dir(dir: &Path, prefix: &str) -> io::Result<PathBuf> {
     create_dir(dir)?;
     loop {
         let path = dir.join(format!("{prefix}{}", unique()));
-        #[cfg_attr(not(unix), allow(unused_mut))]
         let mut builder = fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         match builder.create(&path) {
@@ -328,7 +327,7 @@ pub fn open_below(top: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

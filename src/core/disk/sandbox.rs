@@ -42,29 +42,6 @@ pub struct Root {
     held: Option<Arc<OnceLock<Arc<Dir>>>>,
 }
 
-/// The opened directory of a [`Root`], for reading many of its files.
-#[derive(Debug)]
-pub struct OpenRoot<'a> {
-    root: &'a Root,
-    dir: Arc<Dir>,
-}
-
-impl OpenRoot<'_> {
-    /// The content of a file that was found.
-    pub fn read_found(&self, found: &FoundFile) -> Result<Vec<u8>> {
-        self.read(found.target.as_deref().unwrap_or(&found.path))
-    }
-
-    /// The content of a file.
-    pub fn read(&self, path: &str) -> Result<Vec<u8>> {
-        // What was a file when it was found may be a pipe now.
-        match self.root.open_in(&self.dir, path)? {
-            Some(open) => self.root.read_open(path, open, LARGEST_MEMORY),
-            None => Err(Error::not_found(path)),
-        }
-    }
-}
-
 /// Counts the entries of a directory and of those in it; false once there are too many.
 fn counts_down(dir: &Dir, depth: usize, left: &mut usize) -> bool {
     for entry in dir.entries().into_iter().flatten().flatten() {
@@ -162,12 +139,6 @@ impl Root {
         std::fs::create_dir_all(&self.path).map_err(|e| Error::io(&self.path, e))
     }
 
-    /// Opens the directory once, to read many of its files.
-    pub fn opened(&self) -> Result<OpenRoot<'_>> {
-        let dir = self.handle()?;
-        Ok(OpenRoot { root: self, dir })
-    }
-
     /// Whether there are more than `most` files and folders in the directory, hidden ones left out,
     /// down to `depth` folders. It takes no longer for a million.
     pub fn has_more_than(&self, most: usize, depth: usize) -> bool {
@@ -201,6 +172,12 @@ impl Root {
     /// The content of a file; `None` if it does not exist.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         self.read_at_most(path, LARGEST_MEMORY)
+    }
+
+    /// The content of a file that was found. It may be gone or a pipe now.
+    pub fn read_found(&self, found: &FoundFile) -> Result<Vec<u8>> {
+        let path = found.target.as_deref().unwrap_or(&found.path);
+        self.read(path)?.ok_or_else(|| Error::not_found(path))
     }
 
     /// The content of a file that may be too large for a memory; `None` if it does not exist.
@@ -240,14 +217,11 @@ impl Root {
 
     /// Opens a regular file; returns it and its size, or `None` if it does not exist.
     fn open_file(&self, path: &str) -> Result<Option<(File, u64)>> {
-        match self.handle() {
-            Ok(dir) => self.open_in(&dir, path),
-            Err(Error::Io { source, .. }) if is_absent(&source) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn open_in(&self, dir: &Dir, path: &str) -> Result<Option<(File, u64)>> {
+        let dir = match self.handle() {
+            Ok(dir) => dir,
+            Err(Error::Io { source, .. }) if is_absent(&source) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let mut options = OpenOptions::new();
         options.read(true);
         // Opening a pipe would wait for a writer.
@@ -608,13 +582,7 @@ mod tests {
         ));
         let found = root.find_file("sub/up.md").expect("there");
         assert_eq!(found.target.as_deref(), Some("MEMORY.md"));
-        assert_eq!(
-            root.opened()
-                .expect("opens")
-                .read_found(&found)
-                .expect("reads"),
-            b"# Memory\n"
-        );
+        assert_eq!(root.read_found(&found).expect("reads"), b"# Memory\n");
     }
 
     #[test]

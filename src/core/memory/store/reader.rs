@@ -3,7 +3,7 @@
 use super::Store;
 use crate::core::Result;
 use crate::core::disk::parallel::all_cores;
-use crate::core::disk::sandbox::{FoundFile, LARGEST_MEMORY, OpenRoot};
+use crate::core::disk::sandbox::{FoundFile, LARGEST_MEMORY, Root};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::Layout;
 
@@ -27,11 +27,11 @@ impl Store {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let opened = &self.root.opened()?;
+        let root = &self.root.clone().holding();
         let read = |files: &[FoundFile]| -> Vec<T> {
             let all = files.iter().map(|file| {
                 known(file).unwrap_or_else(|| {
-                    let (memory, text) = self.read_file(opened, file);
+                    let (memory, text) = self.read_file(root, file);
                     make(memory, text)
                 })
             });
@@ -54,8 +54,8 @@ impl Store {
         }))
     }
 
-    fn read_file(&self, opened: &OpenRoot<'_>, file: &FoundFile) -> (Memory, String) {
-        let (mut memory, text) = match self.content(opened, file) {
+    fn read_file(&self, root: &Root, file: &FoundFile) -> (Memory, String) {
+        let (mut memory, text) = match self.content(root, file) {
             Ok(bytes) => {
                 let size = bytes.len() as u64;
                 let (text, problem) = match String::from_utf8(bytes) {
@@ -84,12 +84,12 @@ impl Store {
         (memory, text)
     }
 
-    fn content(&self, opened: &OpenRoot<'_>, file: &FoundFile) -> Result<Vec<u8>> {
+    fn content(&self, root: &Root, file: &FoundFile) -> Result<Vec<u8>> {
         if file.size > LARGEST_MEMORY && self.layout == Layout::Events {
             // An event log of any size is listed, without reading its content.
             return Ok(Vec::new());
         }
-        opened.read_found(file)
+        root.read_found(file)
     }
 }
 

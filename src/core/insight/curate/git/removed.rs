@@ -177,11 +177,10 @@ impl ProjectHistory {
         let is_part = |byte: Option<&u8>| {
             byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
-        let root = Root::open(&self.root).ok()?;
-        let root = root.opened().ok()?;
+        let root = Root::open(&self.root).ok()?.holding();
         for path in self.live.iter().filter(|path| is_source(path)) {
             // A file that is larger, a link out of the project, or one that is gone is no source.
-            let found = root.read(path).ok();
+            let found = root.read(path).ok().flatten();
             let Some(bytes) = found.filter(|bytes| bytes.len() <= LARGEST_SOURCE) else {
                 continue;
             };

@@ -12,7 +12,7 @@ const LARGEST: u64 = 64 << 10;
 
 /// Whether a file of the root has frontmatter with one of the known types.
 pub(in crate::core::memory::layout) fn has_typed_file(root: &Root) -> bool {
-    let (Ok(found), Ok(opened)) = (root.markdown("", 0), root.opened()) else {
+    let Ok(found) = root.markdown("", 0) else {
         return false;
     };
     let small = found
@@ -20,7 +20,7 @@ pub(in crate::core::memory::layout) fn has_typed_file(root: &Root) -> bool {
         .filter(|file| file.size <= LARGEST)
         .take(MOST_FILES);
     small
-        .filter_map(|file| Some((file, opened.read_found(file).ok()?)))
+        .filter_map(|file| Some((file, root.read_found(file).ok()?)))
         .any(|(file, bytes)| {
             let memory = Index.read(&file.path, &String::from_utf8_lossy(&bytes));
             let category = memory.category.as_deref().map(str::trim);
