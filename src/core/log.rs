@@ -50,7 +50,6 @@ mod qwen;
 mod resume;
 mod session;
 mod sink;
-mod tool;
 pub mod touch;
 pub mod turn;
 mod vibe;
@@ -63,13 +62,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::Result;
-
 pub use codex_jobs::{MemoryJob, memory_database, memory_jobs};
 pub use decode::{Decoder, read, read_each};
 pub use head::{Head, Skipped, TitleSource, says_something};
 pub use location::LogLocations;
-pub(in crate::core) use location::path_of_uri;
+pub(in crate::core) use location::folder_of_workspace;
 pub use probe::{NotUnderstood, not_understood};
 pub use resume::{Resume, quoted};
 pub use sink::{Carry, call_mark};
@@ -364,6 +361,22 @@ impl Agent {
 }
 
 impl LogFile {
+    /// Returns a log of which nothing else is known.
+    pub fn new(agent: Agent, path: impl Into<PathBuf>, id: impl Into<String>) -> Self {
+        Self {
+            agent,
+            path: path.into(),
+            id: id.into(),
+            parent: None,
+            title: None,
+            size: 0,
+            modified: None,
+            changed: None,
+            start: LogStart::default(),
+            original: None,
+        }
+    }
+
     /// Returns how this log must be read.
     pub fn read_mode(&self) -> ReadMode {
         let is_by_records = self.agent.format().decode.is_by_records(&self.path);
@@ -438,7 +451,7 @@ pub fn locate(locations: &LogLocations) -> Vec<LogFile> {
     for format in FORMATS {
         let mut found = (format.locate)(locations);
         locations.remove_untrusted(&mut found);
-        found.sort_by(|a, b| location::path_order(&a.path, &b.path).then_with(|| a.id.cmp(&b.id)));
+        found.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| a.id.cmp(&b.id)));
         all.append(&mut found);
     }
     all
@@ -490,9 +503,6 @@ impl HashedProjects {
 fn no_resume(_: &LogFile, _: &Head) -> Option<Resume> {
     None
 }
-
-/// Reads a whole log, calls the function with each message, and returns the state at the end.
-type ReadWhole = fn(&LogFile, &mut dyn FnMut(Message)) -> Result<Carry>;
 
 #[cfg(test)]
 mod tests {

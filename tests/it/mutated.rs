@@ -16,7 +16,7 @@ use tome::core::change::combine::Combination;
 use tome::core::change::history::History;
 use tome::core::insight::context::{self, Start, pieces};
 use tome::core::insight::timeline;
-use tome::core::log::{self, Agent, LogFile, LogLocations, LogStart, ReadMode, json};
+use tome::core::log::{self, Agent, LogFile, LogLocations, ReadMode, json};
 use tome::core::memory::citation::Citation;
 use tome::core::memory::config::{HookSettings, Settings, TimelineSettings};
 use tome::core::memory::discover::Environment;
@@ -171,16 +171,8 @@ fn log_of(agent: Agent, bytes: &[u8], dir: &Path) -> LogFile {
         _ => "jsonl",
     };
     LogFile {
-        agent,
-        path: file(dir, &format!("log.{ending}"), bytes),
-        id: "log".to_owned(),
-        parent: None,
-        title: None,
         size: bytes.len() as u64,
-        modified: None,
-        start: LogStart::default(),
-        changed: None,
-        original: None,
+        ..LogFile::new(agent, file(dir, &format!("log.{ending}"), bytes), "log")
     }
 }
 

@@ -16,10 +16,8 @@ use jiff::tz::TimeZone;
 
 use super::decode::Decode;
 use super::origin::Speaker;
-use super::sink::{Carry, RecordStamp, Sink};
-use super::{
-    Agent, Format, Head, LogFile, LogLocations, LogStart, Message, Origin, Resume, Role, location,
-};
+use super::sink::{RecordStamp, Sink};
+use super::{Agent, Format, Head, LogFile, LogLocations, LogStart, Origin, Resume, Role, location};
 use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
@@ -27,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     agent: Agent::Aider,
     name: "aider",
     locate,
-    decode: Decode::Whole(whole),
+    decode: Decode::Into(read),
     resume,
 };
 
@@ -221,13 +219,10 @@ struct Chat {
     arguments: String,
 }
 
-fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     let mut reader = location::open_at(&log.path, log.start.bytes)?;
-    let mut carry = Carry::new(log);
-    carry.head.session = Some(log.id.clone());
-    carry.head.cwd = log.path.parent().map(|path| path.display().to_string());
-    let mut messages = Vec::new();
-    let mut sink = Sink::new(&mut carry, &mut messages, 0);
+    sink.head().session = Some(log.id.clone());
+    sink.head().cwd = log.path.parent().map(|path| path.display().to_string());
     let mut turn = PendingMessage::default();
     let mut chat = Chat::default();
     let mut bytes = Vec::new();
@@ -255,14 +250,12 @@ fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
             chat.stamp.time = time(started.trim());
             sink.head().extend_span(chat.stamp.time);
         } else {
-            turn.add(number, line, &mut chat, &mut sink);
+            turn.add(number, line, &mut chat, sink);
         }
         has_text |= !line.trim().is_empty();
-        sink.drain(take);
     }
-    turn.finish(&mut chat, &mut sink);
-    sink.drain(take);
-    Ok(carry)
+    turn.finish(&mut chat, sink);
+    Ok(())
 }
 
 impl PendingMessage {

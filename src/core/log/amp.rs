@@ -4,7 +4,7 @@
 
 use super::content::{self, Speaker};
 use super::decode::Decode;
-use super::json::{self, JsonItem, Object, Raw};
+use super::json::{self, JsonItem, Object};
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location};
 use crate::core::Result;
@@ -41,7 +41,7 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     head.extend_span(thread.time("created"));
     let start = thread.object("env").and_then(|env| env.object("initial"));
     let start = start.unwrap_or_default();
-    let mut trees = start.items("trees").filter_map(Raw::object);
+    let mut trees = start.objects("trees");
     head.cwd = trees.find_map(|tree| location::path_of_uri(&tree.text("uri")?));
     for (ordinal, item) in (1..).zip(thread.items("messages").opened()) {
         sink.turn_to(ordinal);
@@ -55,13 +55,9 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
 
 fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
     let meta = message.object("meta").unwrap_or_default();
-    sink.stamp = RecordStamp {
-        time: meta.time("sentAt"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(meta.time("sentAt"), None);
     let usage = message.object("usage").unwrap_or_default();
-    let head = sink.head();
-    head.model = usage.text("model").or(head.model.take());
+    sink.head().note_model(usage.text("model"));
     let speaker = match message.word("role") {
         Some("assistant") => Speaker::Model,
         Some("user") => Speaker::Person,

@@ -70,17 +70,14 @@ fn describe(log: &LogFile, head: &mut Head) {
 }
 
 fn record(step: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: step.time("created_at"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(step.time("created_at"), None);
     let text = || content::flat(step.get("content"));
     match (step.word("source"), step.word("type")) {
         (_, Some("USER_INPUT")) => prompt(text(), sink),
         (_, Some("PLANNER_RESPONSE")) => {
             sink.think(step.text("thinking").unwrap_or_default());
             sink.say(Role::Assistant, Origin::Written, text());
-            for call in step.items("tool_calls").filter_map(Raw::object) {
+            for call in step.objects("tool_calls") {
                 tool_call(&call, sink);
             }
         }

@@ -11,7 +11,7 @@ use super::json::{Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink, TextSource};
 use super::{
     Agent, Format, Head, LogFile, LogLocations, Message, MessageKind, Origin, Resume, Role,
-    TitleSource, fork, location, option, origin,
+    TitleSource, fork, location, origin,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -80,20 +80,15 @@ fn subagents(session: &Path) -> Vec<LogFile> {
 
 /// Returns the description of a subagent, or else its type, from the file beside its log.
 fn description(meta: &Path) -> Option<String> {
-    let bytes = location::bytes(meta).ok()?;
-    let (meta, _) = super::json::object(bytes.trim_ascii_start()).ok()?;
-    meta.text("description").or_else(|| meta.text("agentType"))
+    let text = |meta: &Object<'_>| meta.first_text(&["description", "agentType"]);
+    location::with_object(meta, text)?
 }
 
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    if log.parent.is_some() || log.id.starts_with("agent-") {
+    if log.id.starts_with("agent-") {
         return None;
     }
-    Some(Resume::by(
-        fork::program(Agent::ClaudeCode, "claude", &log.path)?,
-        option("--resume", &log.id),
-        head,
-    ))
+    Resume::by_id("claude", "--resume", log, head)
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -394,11 +389,7 @@ fn entitle(naming: TitleSource, title: Option<String>, sink: &mut Sink<'_>) {
 
 /// Sets the stamp, and reads the metadata of the session from the record.
 fn envelope(record: &Object<'_>, sink: &mut Sink<'_>) {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("uuid"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("uuid"));
     if let Some(id) = sink.stamp.id.clone() {
         sink.remember(&id);
     }

@@ -7,7 +7,7 @@
 //! the extension's source and from tasks of 2026.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::asked::{around, take_asked};
 use super::content::{self, Speaker};
@@ -108,40 +108,26 @@ fn session_logs(session: &Path) -> Vec<LogFile> {
         .into_iter()
         .filter_map(|path| {
             let id = location::stem(&path, MESSAGES)?;
-            let log = location::found(Agent::Cline, path, id)?;
-            let parent = (log.id != main).then(|| main.clone());
-            let manifest = Manifest::beside(&log);
-            Some(LogFile {
-                parent: parent.or(manifest.parent),
-                title: manifest.title,
-                ..log
-            })
+            let mut log = location::found(Agent::Cline, path, id)?;
+            location::with_object(&manifest(&log), |manifest| {
+                log.title = title(manifest);
+                log.parent = manifest.text("parent_session_id");
+            });
+            if log.id != main {
+                log.parent = Some(main.clone());
+            }
+            Some(log)
         })
         .collect()
 }
 
-/// What the file beside the messages tells.
-#[derive(Default)]
-struct Manifest {
-    title: Option<String>,
-    cwd: Option<String>,
-    parent: Option<String>,
+/// Returns the path of the file beside the messages that tells about the session.
+fn manifest(log: &LogFile) -> PathBuf {
+    log.path.with_file_name(format!("{}.json", log.id))
 }
 
-impl Manifest {
-    fn beside(log: &LogFile) -> Self {
-        let path = log.path.with_file_name(format!("{}.json", log.id));
-        let bytes = location::bytes(&path).unwrap_or_default();
-        let Ok((manifest, _)) = json::object(bytes.trim_ascii()) else {
-            return Self::default();
-        };
-        let metadata = manifest.object("metadata").unwrap_or_default();
-        Self {
-            title: metadata.text("title"),
-            cwd: manifest.text("cwd"),
-            parent: manifest.text("parent_session_id"),
-        }
-    }
+fn title(manifest: &Object<'_>) -> Option<String> {
+    manifest.object("metadata")?.text("title")
 }
 
 /// Returns a field of a task in the list of `<root>/tasks/<id>/<file>`.
@@ -156,10 +142,10 @@ fn listed_task(path: &Path, field: &str) -> Option<String> {
 }
 
 fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    if log.parent.is_some() || location::name(&log.path) == HISTORY {
+    if location::name(&log.path) == HISTORY {
         return None;
     }
-    Some(Resume::by("cline", super::option("--id", &log.id), head))
+    Resume::by_id("cline", "--id", log, head)
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -175,9 +161,10 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
         Some(session) => {
             let origin = session.object("origin").unwrap_or_default();
             head.version = origin.text("version");
-            let manifest = Manifest::beside(log);
-            head.cwd = manifest.cwd;
-            head.set_title(TitleSource::Ai, manifest.title.unwrap_or_default());
+            location::with_object(&manifest(log), |manifest| {
+                head.cwd = manifest.text("cwd");
+                head.set_title(TitleSource::Ai, title(manifest).unwrap_or_default());
+            });
             (session.items("messages"), false)
         }
         None => {
@@ -200,16 +187,10 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
 /// Stamps the messages of a record and notes its model.
 fn stamp(message: &Object<'_>, sink: &mut Sink<'_>) {
     let id = message.text("id");
-    sink.stamp = RecordStamp {
-        time: message.time("ts"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(message.time("ts"), id);
     let model = message.object("modelInfo").unwrap_or_default();
     let model = model.text("id").or_else(|| model.text("modelId"));
-    let head = sink.head();
-    head.model = model.or(head.model.take());
+    sink.head().note_model(model);
 }
 
 /// Adds a message of the command line.

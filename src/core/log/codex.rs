@@ -168,16 +168,12 @@ fn meta(payload: &Object<'_>, sink: &mut Sink<'_>) {
 
 fn context(payload: &Object<'_>, sink: &mut Sink<'_>) {
     let head = sink.head();
-    head.model = payload.text("model").or(head.model.take());
+    head.note_model(payload.text("model"));
     head.cwd = head.cwd.take().or_else(|| payload.text("cwd"));
 }
 
 fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: sink.stamp.time,
-        id: item.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(sink.stamp.time, item.text("id"));
     match item.word("type") {
         Some("message") => message(item, sink),
         // Sent by another agent; what this one says is a message.
@@ -194,20 +190,18 @@ fn item(item: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         Some(kind @ ("function_call" | "custom_tool_call" | "tool_search_call")) => {
             let input = item.get("arguments").or_else(|| item.get("input"));
             let tool = item.text("name").unwrap_or_else(|| kind.to_owned());
-            sink.call_tool(ToolUse {
-                id: item.text("call_id"),
-                tool: Some(tool),
-                text: content::outline(input),
-                ..ToolUse::default()
-            });
+            sink.call_tool(ToolUse::new(
+                item.text("call_id"),
+                Some(tool),
+                content::outline(input),
+            ));
         }
         Some(kind @ ("local_shell_call" | "web_search_call" | "image_generation_call")) => {
-            sink.call_tool(ToolUse {
-                id: item.text("call_id"),
-                tool: Some(kind.trim_end_matches("_call").to_owned()),
-                text: item.get("action").map_or_else(String::new, Raw::outline),
-                ..ToolUse::default()
-            });
+            sink.call_tool(ToolUse::new(
+                item.text("call_id"),
+                Some(kind.trim_end_matches("_call").to_owned()),
+                item.get("action").map_or_else(String::new, Raw::outline),
+            ));
         }
         Some("function_call_output" | "custom_tool_call_output" | "tool_search_output") => {
             let tools = || item.get("tools").map(Raw::outline);

@@ -48,12 +48,11 @@ pub(super) fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'
     match block.word("type") {
         Some("tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use") => {
             let input = block.get("input").or_else(|| block.get("arguments"));
-            sink.call_tool(ToolUse {
-                id: block.text("id"),
-                tool: block.text("name"),
-                text: outline(input),
-                ..ToolUse::default()
-            });
+            sink.call_tool(ToolUse::new(
+                block.text("id"),
+                block.text("name"),
+                outline(input),
+            ));
         }
         Some("tool_result" | "toolResult") => {
             let id = block.text("tool_use_id");
@@ -67,13 +66,14 @@ pub(super) fn take_block(block: &Object<'_>, speaker: Speaker, sink: &mut Sink<'
                 }
             };
             let text = content.map_or_else(String::new, text);
-            sink.tool_result(ToolUse {
-                id: id.or_else(|| block.text("toolCallId")),
-                tool: block.text("name"),
-                text,
-                has_failed,
-                ..ToolUse::default()
-            });
+            sink.tool_result(
+                ToolUse::new(
+                    id.or_else(|| block.text("toolCallId")),
+                    block.text("name"),
+                    text,
+                )
+                .failing(has_failed),
+            );
         }
         Some("thinking" | "reasoning") => {
             let text = block.text("thinking").or_else(|| block.text("text"));

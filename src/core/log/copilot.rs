@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::decode::{Decode, Recognized};
-use super::json::{Object, Raw};
+use super::json::Object;
 use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
-    option,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -16,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     name: "copilot",
     locate,
     decode: Decode::Records(record),
-    resume: |log, head| Some(Resume::by("copilot", option("--resume", &log.id), head)),
+    resume: |log, head| Resume::by_id("copilot", "--resume", log, head),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -51,11 +50,7 @@ fn title(workspace: &Path) -> Option<String> {
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("id"));
     let data = record.object("data").unwrap_or_default();
     let text = |key| data.text(key).unwrap_or_default();
     match record.word("type") {
@@ -104,27 +99,25 @@ fn start(data: &Object<'_>, sink: &mut Sink<'_>) {
     let head = sink.head();
     head.session = data.text("sessionId").or(head.session.take());
     head.version = data.text("copilotVersion").or(head.version.take());
-    head.model = data.text("selectedModel").or(head.model.take());
+    head.note_model(data.text("selectedModel"));
     let context = data.object("context").unwrap_or_default();
     head.cwd = head.cwd.take().or_else(|| context.text("cwd"));
     head.branch = context.text("branch").or(head.branch.take());
 }
 
 fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
-    let head = sink.head();
-    head.model = data.text("model").or(head.model.take());
+    sink.head().note_model(data.text("model"));
     sink.stamp.reply = data.text("messageId");
     sink.think(data.text("reasoningText").unwrap_or_default());
     let text = data.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
-    for request in data.items("toolRequests").filter_map(Raw::object) {
+    for request in data.objects("toolRequests") {
         let input = content::outline(request.get("arguments"));
-        sink.call_tool(ToolUse {
-            id: request.text("toolCallId"),
-            tool: request.text("name"),
-            text: input,
-            ..ToolUse::default()
-        });
+        sink.call_tool(ToolUse::new(
+            request.text("toolCallId"),
+            request.text("name"),
+            input,
+        ));
     }
 }
 
@@ -134,11 +127,8 @@ fn result(data: &Object<'_>, sink: &mut Sink<'_>) {
         let message = output.object().and_then(|output| output.text("message"));
         message.unwrap_or_else(|| content::flat(output))
     });
-    sink.tool_result(ToolUse {
-        id: data.text("toolCallId"),
-        tool: data.text("toolName"),
-        text,
-        has_failed: data.get("success").is_some() && !data.is_true("success"),
-        ..ToolUse::default()
-    });
+    sink.tool_result(
+        ToolUse::new(data.text("toolCallId"), data.text("toolName"), text)
+            .failing(data.get("success").is_some() && !data.is_true("success")),
+    );
 }

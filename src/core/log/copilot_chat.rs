@@ -92,7 +92,11 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     };
     let head = sink.head();
     head.session = session.text("sessionId").or_else(|| Some(log.id.clone()));
-    head.cwd = folder_of(&log.path);
+    head.cwd = log
+        .path
+        .parent()
+        .and_then(Path::parent)
+        .and_then(location::folder_of_workspace);
     let title = session.text("customTitle").unwrap_or_default();
     head.set_title(TitleSource::Custom, title);
     head.extend_span(session.time("creationDate"));
@@ -106,14 +110,6 @@ fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folder of `<hash>/chatSessions/<file>`, from `<hash>/workspace.json`.
-fn folder_of(path: &Path) -> Option<String> {
-    let workspace = path.parent()?.parent()?.join("workspace.json");
-    let bytes = location::bytes(&workspace).ok()?;
-    let (workspace, _) = json::object(bytes.trim_ascii()).ok()?;
-    location::path_of_uri(&workspace.text("folder")?)
-}
-
 /// The calls of a request, by id: what the model sent and what it got back.
 struct Rounds<'a> {
     calls: HashMap<String, Object<'a>>,
@@ -124,14 +120,9 @@ impl<'a> Rounds<'a> {
     fn of(request: &Object<'a>) -> Self {
         let result = request.object("result").unwrap_or_default();
         let metadata = result.object("metadata").unwrap_or_default();
-        let rounds = metadata.items("toolCallRounds").filter_map(Raw::object);
+        let rounds = metadata.objects("toolCallRounds");
         let calls = rounds
-            .flat_map(|round| {
-                round
-                    .items("toolCalls")
-                    .filter_map(Raw::object)
-                    .collect::<Vec<_>>()
-            })
+            .flat_map(|round| round.objects("toolCalls").collect::<Vec<_>>())
             .filter_map(|call| Some((call.text("id")?, call)))
             .collect();
         Self {
@@ -143,14 +134,8 @@ impl<'a> Rounds<'a> {
 
 fn take_request(request: &Object<'_>, sink: &mut Sink<'_>) {
     let id = request.text("requestId");
-    sink.stamp = RecordStamp {
-        time: request.time("timestamp"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
-    let head = sink.head();
-    head.model = request.text("modelId").or(head.model.take());
+    sink.stamp = RecordStamp::of_reply(request.time("timestamp"), id);
+    sink.head().note_model(request.text("modelId"));
     let prompt = request.get("message").map(|message| {
         let inside = message.object().and_then(|message| message.text("text"));
         inside.or_else(|| message.text()).unwrap_or_default()

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     name: "crush",
     locate,
     decode: Decode::Into(read),
-    resume,
+    resume: |log, head| Resume::by_id("crush", "--session", log, head),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -85,24 +85,13 @@ fn projects(list: &Path) -> Vec<PathBuf> {
     let Ok((list, _)) = json::object(bytes.trim_ascii()) else {
         return Vec::new();
     };
-    let projects = list.items("projects").filter_map(Raw::object);
+    let projects = list.objects("projects");
     projects
         .filter_map(|project| {
             let root = PathBuf::from(project.text("path").unwrap_or_default());
             Some(root.join(project.text("data_dir")?).join("crush.db"))
         })
         .collect()
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    if log.parent.is_some() {
-        return None;
-    }
-    Some(Resume::by(
-        "crush",
-        super::option("--session", &log.id),
-        head,
-    ))
 }
 
 fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
@@ -129,15 +118,9 @@ fn project_of(path: &Path) -> Option<String> {
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
     let id = text(row, "id");
-    sink.stamp = RecordStamp {
-        time: time(row, "created_at"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(time(row, "created_at"), id);
     let model = text(row, "model").filter(|model| !model.is_empty());
-    let head = sink.head();
-    head.model = model.or(head.model.take());
+    sink.head().note_model(model);
     let parts = database::bytes(row, "parts").unwrap_or_default();
     let Ok((parts, _)) = json::value(parts.trim_ascii()) else {
         sink.carry.skipped.broken += 1;

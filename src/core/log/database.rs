@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row};
 
 use super::opencode::database::{check, database_error, open};
 use super::sink::Sink;
-use super::{Agent, Head, LogFile, LogStart};
+use super::{Agent, Head, LogFile};
 use crate::core::disk::private;
 use crate::core::{Error, Result};
 
@@ -89,16 +89,10 @@ pub(super) fn sessions(agent: Agent, path: &Path, query: &str) -> Vec<LogFile> {
             let Some(id) = text(row, "id") else { return };
             let title = text(row, "title").or_else(|| text(row, "name"));
             found.push(LogFile {
-                agent,
-                path: path.to_owned(),
-                id,
                 parent: text(row, "parent"),
                 title: title.filter(|title| !title.trim().is_empty()),
-                size: 0,
                 modified: time(row, "modified"),
-                start: LogStart::default(),
-                changed: None,
-                original: None,
+                ..LogFile::new(agent, path, id)
             });
         })
     });

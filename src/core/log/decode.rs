@@ -9,9 +9,7 @@ use memchr::memmem;
 
 use super::json::{self, Object};
 use super::sink::{Carry, Sink, name_early_results};
-use super::{
-    Agent, Head, LogFile, MOST_MESSAGES, Message, ReadWhole, Skipped, Transcript, claude, location,
-};
+use super::{Agent, Head, LogFile, MOST_MESSAGES, Message, Skipped, Transcript, claude, location};
 use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
 
@@ -23,8 +21,6 @@ pub(super) enum Decode {
     /// Each record is decoded on its own; what the records do not tell is in a file beside them.
     Described(Describe, Records),
     /// The log must be read whole.
-    Whole(ReadWhole),
-    /// The log must be read whole, into a sink.
     Into(ReadInto),
     /// Files of lines are as in [`Decode::Described`], databases and other files as in
     /// [`Decode::Into`].
@@ -37,7 +33,7 @@ pub(super) type Records = fn(&Object<'_>, &mut Sink<'_>) -> Recognized;
 /// Sets what the files beside a log tell about it.
 pub(super) type Describe = fn(&LogFile, &mut Head);
 
-/// Reads a whole log into a sink.
+/// Reads a whole log into a sink, which hands on the messages of a record when it turns to the next.
 pub(super) type ReadInto = fn(&LogFile, &mut Sink<'_>) -> Result<()>;
 
 impl Decode {
@@ -47,7 +43,7 @@ impl Decode {
             Self::Records(records) | Self::Described(_, records) | Self::Mixed(_, records, _) => {
                 Some(records)
             }
-            Self::Whole(_) | Self::Into(_) => None,
+            Self::Into(_) => None,
         }
     }
 
@@ -55,7 +51,7 @@ impl Decode {
     pub(super) fn is_by_records(self, path: &Path) -> bool {
         match self {
             Self::Records(_) | Self::Described(..) => true,
-            Self::Whole(_) | Self::Into(_) => false,
+            Self::Into(_) => false,
             Self::Mixed(..) => path.extension().is_some_and(|ending| ending == "jsonl"),
         }
     }
@@ -250,7 +246,6 @@ pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, 
     let log = &*log.as_written();
     let carry = match log.agent.format().decode {
         decode if decode.is_by_records(&log.path) => read_lines(log, take),
-        Decode::Whole(whole) => whole(log, take),
         Decode::Into(read) | Decode::Mixed(_, _, read) => read_into(log, read, take),
         Decode::Records(_) | Decode::Described(..) => read_lines(log, take),
     }?;
@@ -262,8 +257,10 @@ pub fn read_each(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<(Head, 
 fn read_into(log: &LogFile, read: ReadInto, take: &mut dyn FnMut(Message)) -> Result<Carry> {
     let mut carry = Carry::new(log);
     let mut messages = Vec::new();
-    read(log, &mut Sink::new(&mut carry, &mut messages, 0))?;
-    messages.into_iter().for_each(take);
+    let mut sink = Sink::new(&mut carry, &mut messages, 0);
+    sink.take = Some(take);
+    read(log, &mut sink)?;
+    sink.hand_on();
     Ok(carry)
 }
 

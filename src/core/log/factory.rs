@@ -4,14 +4,14 @@ use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::Object;
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location, option};
+use super::{Agent, Format, LogFile, LogLocations, Resume, TitleSource, location};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Factory,
     name: "factory",
     locate,
     decode: Decode::Records(record),
-    resume: |log, head| Some(Resume::by("droid", option("--resume", &log.id), head)),
+    resume: |log, head| Resume::by_id("droid", "--resume", log, head),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -23,11 +23,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("id"));
     match record.word("type") {
         Some("session_start") => {
             let head = sink.head();

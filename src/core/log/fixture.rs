@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Agent, LogFile, LogLocations, LogStart, Message, Transcript, locate, not_understood};
+use super::{Agent, LogFile, LogLocations, Message, Transcript, locate, not_understood};
 use super::{Origin, read};
 use crate::core::fixture::Home;
 
@@ -30,18 +30,7 @@ pub(super) fn read_bytes(agent: Agent, bytes: impl AsRef<[u8]>) -> Transcript {
 
 /// Describes a log, whether or not its file exists.
 pub(super) fn log(agent: Agent, path: &Path) -> LogFile {
-    LogFile {
-        agent,
-        path: path.to_owned(),
-        id: "log".to_owned(),
-        parent: None,
-        title: None,
-        size: 0,
-        modified: None,
-        start: LogStart::default(),
-        changed: None,
-        original: None,
-    }
+    LogFile::new(agent, path, "log")
 }
 
 /// Returns a string per message: line, role, kind, `*` if injected and `^` if of another agent, tool, text.

@@ -43,7 +43,7 @@ const COWORK: &str = "local-agent-mode-sessions";
 /// Returns the homes of all forks below `home`, each with the agent whose logs it holds.
 pub(super) fn homes(home: &Path) -> Vec<(Agent, PathBuf)> {
     let forks = FORKS.iter().map(|fork| (fork.of, home.join(fork.home)));
-    let settings = [".config", "Library/Application Support", "AppData/Roaming"];
+    let settings = [".config", "Library/Application Support"];
     let cowork = settings.map(|folder| home.join(folder).join("Claude").join(COWORK));
     forks
         .chain(cowork.map(|path| (Agent::ClaudeCode, path)))

@@ -12,8 +12,8 @@ use super::decode::Decode;
 use super::json::{self, Object, Raw};
 use super::sink::{Carry, RecordStamp, Sink, ToolUse};
 use super::{
-    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, Skipped,
-    TitleSource, content, location, option,
+    Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, Skipped, TitleSource,
+    content, location, option,
 };
 use crate::core::disk::foreign::{LARGEST_WHOLE, LONGEST_RECORD, Line, next_line};
 use crate::core::{Error, Result};
@@ -22,7 +22,7 @@ pub(super) const FORMAT: Format = Format {
     agent: Agent::Gemini,
     name: "gemini",
     locate,
-    decode: Decode::Whole(whole),
+    decode: Decode::Into(read),
     resume,
 };
 
@@ -108,30 +108,14 @@ struct GeminiSession {
     left_out: u64,
 }
 
-fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
-    let mut carry = Carry::new(log);
-    carry.head.cwd = project_of(&log.path);
+/// Reads a session of the program, or of a fork of it.
+pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
+    sink.head().cwd = project_of(&log.path);
     let session = if is_lines(&log.path) {
-        read_lines(log, &mut carry)?
+        read_lines(log, sink.carry)?
     } else {
-        read_object(log, &mut carry)?
+        read_object(log, sink.carry)?
     };
-    let mut messages = Vec::new();
-    let mut sink = Sink::new(&mut carry, &mut messages, 0);
-    take_all(&session, &mut sink, &mut |sink| sink.drain(take));
-    Ok(carry)
-}
-
-/// Reads a session of one object that stands alone, as a fork of the program wrote it.
-pub(super) fn read_alone(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
-    sink.carry.head.cwd = project_of(&log.path);
-    let session = read_object(log, sink.carry)?;
-    take_all(&session, sink, &mut |_| {});
-    Ok(())
-}
-
-/// Adds the messages of a session; `added` is called after each record.
-fn take_all(session: &GeminiSession, sink: &mut Sink<'_>, added: &mut dyn FnMut(&mut Sink<'_>)) {
     sink.carry.skipped.left_out += session.left_out;
     let records: Vec<(u64, Object<'_>)> = session
         .records
@@ -141,15 +125,15 @@ fn take_all(session: &GeminiSession, sink: &mut Sink<'_>, added: &mut dyn FnMut(
     // A result stands with its call, and may stand again in the record that sent it to the model.
     let calls: HashSet<String> = records
         .iter()
-        .flat_map(|(_, record)| record.items("toolCalls").filter_map(Raw::object))
+        .flat_map(|(_, record)| record.objects("toolCalls"))
         .filter_map(|call| call.text("id"))
         .collect();
     for (line, record) in &records {
         sink.turn_to(*line);
         let typed = record.text("id").and_then(|id| session.typed.get(&id));
         message(record, typed, &calls, sink);
-        added(sink);
     }
+    Ok(())
 }
 
 /// Returns the project of `<project>/chats/<log>`, from its `.project_root` file or from the list
@@ -324,12 +308,7 @@ fn message(
     sink: &mut Sink<'_>,
 ) {
     let id = record.text("id");
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(record.time("timestamp"), id);
     match record.word("type") {
         Some("user") => {
             let shown = text(record, "displayContent");
@@ -350,41 +329,36 @@ fn prompt(record: &Object<'_>, shown: &str, calls: &HashSet<String>, sink: &mut 
         sink.prompt(shown.to_owned());
         sink.say(Role::User, Origin::Injected, sent);
     }
-    for part in record.items("content").filter_map(Raw::object) {
+    for part in record.objects("content") {
         if let Some(response) = part.object("functionResponse") {
             let id = response.text("id");
             if id.as_ref().is_some_and(|id| calls.contains(id)) {
                 continue;
             }
             let output = response.get("response");
-            sink.tool_result(ToolUse {
-                id,
-                tool: response.text("name"),
-                has_failed: output.is_some_and(is_error),
-                text: content::flat(output),
-                ..ToolUse::default()
-            });
+            sink.tool_result(
+                ToolUse::new(id, response.text("name"), content::flat(output))
+                    .failing(output.is_some_and(is_error)),
+            );
         }
     }
 }
 
 fn reply(record: &Object<'_>, sink: &mut Sink<'_>) {
-    let head = sink.head();
-    head.model = record.text("model").or(head.model.take());
-    for thought in record.items("thoughts").filter_map(Raw::object) {
+    sink.head().note_model(record.text("model"));
+    for thought in record.objects("thoughts") {
         let subject = thought.text("subject").unwrap_or_default();
         let description = thought.text("description").unwrap_or_default();
         sink.think(format!("{subject}\n{description}").trim().to_owned());
     }
     sink.say(Role::Assistant, Origin::Written, text(record, "content"));
-    for call in record.items("toolCalls").filter_map(Raw::object) {
+    for call in record.objects("toolCalls") {
         let (id, tool) = (call.text("id"), call.text("name"));
-        sink.call_tool(ToolUse {
-            id: id.clone(),
-            tool: tool.clone(),
-            text: content::outline(call.get("args")),
-            ..ToolUse::default()
-        });
+        sink.call_tool(ToolUse::new(
+            id.clone(),
+            tool.clone(),
+            content::outline(call.get("args")),
+        ));
         sink.tool_result(ToolUse {
             id,
             tool,
@@ -404,7 +378,7 @@ pub(super) fn is_error(response: Raw<'_>) -> bool {
 /// Returns the output of a tool as sent to the model, or else as displayed.
 fn output(call: &Object<'_>) -> String {
     let mut parts = Vec::new();
-    for part in call.items("result").filter_map(Raw::object) {
+    for part in call.objects("result") {
         let response = part.object("functionResponse");
         let response = response.and_then(|response| response.get("response"));
         parts.extend(part.text("text").or_else(|| response.map(content::flat)));

@@ -69,12 +69,7 @@ fn describe(row: &Row<'_>, head: &mut Head) {
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
     let id = text(row, "message_id");
-    sink.stamp = RecordStamp {
-        time: time(row, "created_timestamp"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(time(row, "created_timestamp"), id);
     let content = database::bytes(row, "content_json").unwrap_or_default();
     let Ok((content, _)) = json::value(content.trim_ascii()) else {
         sink.carry.skipped.broken += 1;

@@ -7,7 +7,7 @@
 use super::asked::take_asked;
 use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
-use super::json::{self, Object, Raw};
+use super::json::Object;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Role, location, no_resume};
 
@@ -21,6 +21,8 @@ pub(super) const FORMAT: Format = Format {
 
 /// The name of a log.
 const FILE: &str = "chat_history.jsonl";
+/// The name of the file beside it that tells about the session.
+const SUMMARY: &str = "summary.json";
 /// The tag around what the user wrote.
 const ASKED: &[&str] = &["user_query"];
 
@@ -31,64 +33,36 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
     sessions
         .filter_map(|session| {
             let id = location::name(&session);
-            let log = location::found(Agent::Grok, session.join(FILE), id)?;
-            let summary = Summary::beside(&log);
-            Some(LogFile {
-                parent: summary.parent,
-                title: summary.title,
-                ..log
-            })
+            let mut log = location::found(Agent::Grok, session.join(FILE), id)?;
+            location::with_object(&session.join(SUMMARY), |summary| {
+                let kind = summary.text("session_kind").unwrap_or_default();
+                if kind.starts_with("subagent") {
+                    let parent = summary.first_text(&["parent_session_id", "parent_id"]);
+                    log.parent = Some(parent.unwrap_or_default());
+                }
+                log.title = summary.first_text(&["session_summary", "generated_title"]);
+            });
+            Some(log)
         })
         .collect()
 }
 
-/// What the file beside the messages tells.
-#[derive(Default)]
-struct Summary {
-    title: Option<String>,
-    cwd: Option<String>,
-    model: Option<String>,
-    parent: Option<String>,
-    times: [Option<i64>; 2],
-}
-
-impl Summary {
-    fn beside(log: &LogFile) -> Self {
-        let bytes = location::bytes(&log.path.with_file_name("summary.json")).unwrap_or_default();
-        let Ok((summary, _)) = json::object(bytes.trim_ascii()) else {
-            return Self::default();
-        };
-        let first = |keys: &[&str]| keys.iter().find_map(|key| summary.text(key));
-        let info = summary.object("info").unwrap_or_default();
-        let kind = summary.text("session_kind").unwrap_or_default();
-        let parent = first(&["parent_session_id", "parent_id"]).unwrap_or_default();
-        Self {
-            title: first(&["session_summary", "generated_title"]),
-            cwd: info.text("cwd"),
-            model: summary.text("current_model_id"),
-            parent: kind.starts_with("subagent").then_some(parent),
-            times: ["created_at", "updated_at"].map(|key| summary.time(key)),
-        }
-    }
-}
-
 fn describe(log: &LogFile, head: &mut Head) {
-    let summary = Summary::beside(log);
     head.session = Some(log.id.clone());
     let folder = log.path.ancestors().nth(2).map(location::name);
     let folder = folder.and_then(|name| location::path_of_uri(&format!("file://{name}")));
-    head.cwd = summary.cwd.or(folder);
-    head.model = summary.model;
-    let times = summary.times.into_iter();
-    times.for_each(|time| head.extend_span(time));
+    head.cwd = folder;
+    location::with_object(&log.path.with_file_name(SUMMARY), |summary| {
+        let info = summary.object("info").unwrap_or_default();
+        head.cwd = info.text("cwd").or(head.cwd.take());
+        head.model = summary.text("current_model_id");
+        head.extend_span(summary.time("created_at"));
+        head.extend_span(summary.time("updated_at"));
+    });
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("id"));
     let content = record.get("content");
     let text = || content::flat(content);
     match record.word("type") {
@@ -102,10 +76,9 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("assistant") => {
             let model = record.text("model_id");
-            let head = sink.head();
-            head.model = model.or(head.model.take());
+            sink.head().note_model(model);
             sink.say(Role::Assistant, Origin::Written, text());
-            let calls = record.items("tool_calls").filter_map(Raw::object);
+            let calls = record.objects("tool_calls");
             calls.for_each(|call| sink.call_tool(ToolUse::of_function(&call)));
         }
         Some("tool_result") => {

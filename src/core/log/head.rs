@@ -153,6 +153,11 @@ impl Head {
         self.turns == 0 && self.replies == 0
     }
 
+    /// Keeps the model of the last reply that names one.
+    pub(super) fn note_model(&mut self, model: Option<String>) {
+        self.model = model.or(self.model.take());
+    }
+
     /// Extends the time span of the log to include `time`.
     pub fn extend_span(&mut self, time: Option<i64>) {
         let Some(time) = time else { return };

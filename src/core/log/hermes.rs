@@ -71,10 +71,7 @@ fn describe(row: &Row<'_>, head: &mut Head) {
 }
 
 fn message(row: &Row<'_>, sink: &mut Sink<'_>) {
-    sink.stamp = RecordStamp {
-        time: time(row, "timestamp"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(time(row, "timestamp"), None);
     let content = text(row, "content").unwrap_or_default();
     match text(row, "role").as_deref() {
         Some("user") if is_of_job(sink) => take(content, Speaker::Program, sink),

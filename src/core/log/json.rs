@@ -192,6 +192,16 @@ impl<'a> Object<'a> {
         self.get(key).map_or(Items::EMPTY, Raw::items)
     }
 
+    /// Returns the text of the first of these keys that has one.
+    pub fn first_text(&self, keys: &[&str]) -> Option<String> {
+        keys.iter().find_map(|key| self.text(key))
+    }
+
+    /// Returns the objects among the items of an array, each parsed.
+    pub fn objects(&self, key: &str) -> impl Iterator<Item = Object<'a>> + use<'a> {
+        self.items(key).filter_map(Raw::object)
+    }
+
     /// Returns the time under `key`, see [`Raw::time`].
     pub fn time(&self, key: &str) -> Option<i64> {
         self.get(key)?.time()

@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use super::decode::{Decode, Recognized};
-use super::json::{self, JsonItem, Object, Raw};
+use super::json::{JsonItem, Object, Raw};
 use super::sink::{RecordStamp, Sink, TextSource, ToolUse};
 use super::{Agent, Format, Head, LogFile, LogLocations, Origin, Resume, Role, content, location};
 
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "kimi",
     locate,
     decode: Decode::Described(describe, record),
-    resume,
+    resume: |log, head| Resume::by_id("kimi", "--session", log, head),
 };
 
 /// The agent of a session that is not a subagent.
@@ -124,10 +124,9 @@ fn logs_of(session: &Path) -> Vec<LogFile> {
 }
 
 fn title(session: &Path) -> Option<String> {
-    let bytes = location::bytes(&session.join("state.json")).ok()?;
-    let (state, _) = json::object(bytes.trim_ascii()).ok()?;
-    let title = ["title", "customTitle", "custom_title"];
-    let title = title.iter().find_map(|key| state.text(key))?;
+    let keys = ["title", "customTitle", "custom_title"];
+    let title = |state: &Object<'_>| state.first_text(&keys);
+    let title = location::with_object(&session.join("state.json"), title)??;
     (!title.trim().is_empty()).then_some(title)
 }
 
@@ -143,9 +142,8 @@ fn describe(log: &LogFile, head: &mut Head) {
     };
     let Some(session) = session else { return };
     head.session = Some(location::name(session));
-    let state = location::bytes(&session.join("state.json")).unwrap_or_default();
-    let state = json::object(state.trim_ascii()).map(|(state, _)| state.text("cwd"));
-    head.cwd = state.ok().flatten().or_else(|| listed_project(session));
+    let cwd = location::with_object(&session.join("state.json"), |state| state.text("cwd"));
+    head.cwd = cwd.flatten().or_else(|| listed_project(session));
 }
 
 /// Looks up the project of `<root>/sessions/<project>/<session>` in `<root>/kimi.json`: the one
@@ -153,33 +151,18 @@ fn describe(log: &LogFile, head: &mut Head) {
 fn listed_project(session: &Path) -> Option<String> {
     let project = session.parent()?;
     let root = project.parent()?.parent()?;
-    let list = location::bytes(&root.join("kimi.json")).ok()?;
-    let (list, _) = json::object(list.trim_ascii()).ok()?;
-    let mut projects = list.items("work_dirs").filter_map(Raw::object);
-    projects.find_map(|listed| {
-        let last = listed.text("last_session_id")?;
-        let is_plain = Path::new(&last).components().count() == 1;
-        (is_plain && project.join(last).exists()).then(|| listed.text("path"))?
-    })
-}
-
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    if log.parent.is_some() {
-        return None;
-    }
-    Some(Resume::by(
-        "kimi",
-        super::option("--session", &log.id),
-        head,
-    ))
+    location::with_object(&root.join("kimi.json"), |list| {
+        list.objects("work_dirs").find_map(|listed| {
+            let last = listed.text("last_session_id")?;
+            let is_plain = Path::new(&last).components().count() == 1;
+            (is_plain && project.join(last).exists()).then(|| listed.text("path"))?
+        })
+    })?
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let time = record.time("time").or_else(|| record.time("timestamp"));
-    sink.stamp = RecordStamp {
-        time,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(time, None);
     let Some(kind) = record.word("type") else {
         return without_type(record, sink);
     };
@@ -201,11 +184,10 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         "config.update" => {
             let head = sink.head();
             head.cwd = record.text("cwd").or(head.cwd.take());
-            head.model = record.text("modelAlias").or(head.model.take());
+            head.note_model(record.text("modelAlias"));
         }
         "llm.request" => {
-            let head = sink.head();
-            head.model = record.text("model").or(head.model.take());
+            sink.head().note_model(record.text("model"));
         }
         kind if WORDLESS.iter().any(|family| kind.starts_with(family)) => {}
         _ => return Recognized::Unknown,

@@ -9,7 +9,7 @@
 
 mod conversation;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::decode::{Decode, Recognized};
 use super::json::{self, Object, Raw};
@@ -48,7 +48,9 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
         }
     }
     for log in &mut logs {
-        log.title = Sidecar::of(log).title;
+        let title = |session: &Object<'_>| session.text("title");
+        let title = location::with_object(&beside(log), title).flatten();
+        log.title = title.filter(|title| !title.trim().is_empty());
     }
     let conversations =
         "SELECT conversation_id AS id, updated_at AS modified FROM conversations_v2";
@@ -75,40 +77,23 @@ fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
     Some(Resume::by("kiro-cli", args, head))
 }
 
-/// What the file beside a file of lines tells.
-#[derive(Default)]
-struct Sidecar {
-    title: Option<String>,
-    cwd: Option<String>,
-    model: Option<String>,
-}
-
-impl Sidecar {
-    fn of(log: &LogFile) -> Self {
-        let path = if location::name(&log.path) == "messages.jsonl" {
-            log.path.with_file_name("session.json")
-        } else {
-            log.path.with_extension("json")
-        };
-        let bytes = location::bytes(&path).unwrap_or_default();
-        let Ok((session, _)) = json::object(bytes.trim_ascii()) else {
-            return Self::default();
-        };
-        let first = |keys: &[&str]| keys.iter().find_map(|key| session.text(key));
-        let paths = session.items("workspacePaths").find_map(Raw::text);
-        Self {
-            title: first(&["title"]).filter(|title| !title.trim().is_empty()),
-            cwd: first(&["cwd", "workspacePath", "workspaceDirectory"]).or(paths),
-            model: first(&["modelId"]),
-        }
+/// Returns the path of the file that tells about the session of a file of lines.
+fn beside(log: &LogFile) -> PathBuf {
+    if location::name(&log.path) == "messages.jsonl" {
+        log.path.with_file_name("session.json")
+    } else {
+        log.path.with_extension("json")
     }
 }
 
 fn describe(log: &LogFile, head: &mut Head) {
-    let beside = Sidecar::of(log);
     head.session = Some(log.id.clone());
-    head.cwd = beside.cwd;
-    head.model = beside.model;
+    location::with_object(&beside(log), |session| {
+        let paths = session.items("workspacePaths").find_map(Raw::text);
+        let cwd = session.first_text(&["cwd", "workspacePath", "workspaceDirectory"]);
+        head.cwd = cwd.or(paths);
+        head.model = session.text("modelId");
+    });
 }
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
@@ -121,11 +106,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
 
 /// Decodes an event of `messages.jsonl`.
 fn event(record: &Object<'_>, payload: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("id"));
     let text = || content::flat(payload.get("content"));
     let id = payload.text("toolCallId");
     match payload.word("type") {
@@ -147,12 +128,10 @@ fn event(record: &Object<'_>, payload: &Object<'_>, sink: &mut Sink<'_>) -> Reco
 fn message(record: &Object<'_>, data: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let meta = data.object("meta").unwrap_or_default();
     let id = data.text("message_id");
-    sink.stamp = RecordStamp {
-        time: meta.time("timestamp").or_else(|| record.time("timestamp")),
-        reply: id.clone(),
+    sink.stamp = RecordStamp::of_reply(
+        meta.time("timestamp").or_else(|| record.time("timestamp")),
         id,
-        ..RecordStamp::default()
-    };
+    );
     let role = match record.word("kind") {
         Some("Prompt") => Role::User,
         Some("AssistantMessage") => Role::Assistant,
@@ -163,7 +142,7 @@ fn message(record: &Object<'_>, data: &Object<'_>, sink: &mut Sink<'_>) -> Recog
         }
         _ => return Recognized::Unknown,
     };
-    for part in data.items("content").filter_map(Raw::object) {
+    for part in data.objects("content") {
         take_part(&part, role, sink);
     }
     Recognized::Known

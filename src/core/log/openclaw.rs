@@ -16,7 +16,7 @@ use super::content::{self, Speaker};
 use super::decode::{Decode, Recognized};
 use super::json::{JsonItem, Object};
 use super::sink::{RecordStamp, Sink};
-use super::{Agent, Format, LogFile, LogLocations, json, location, no_resume, session};
+use super::{Agent, Format, LogFile, LogLocations, location, no_resume, session};
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Openclaw,
@@ -66,11 +66,10 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         return session::record(record, sink);
     };
     let time = record.time("timestamp");
-    sink.stamp = RecordStamp {
-        time: time.or_else(|| message.time("timestamp")),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(
+        time.or_else(|| message.time("timestamp")),
+        record.text("id"),
+    );
     let Some(content) = message.get("content") else {
         return Recognized::Known;
     };
@@ -259,20 +258,18 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 
 /// Returns the sessions of `{"<key>": {"sessionId", "label", "spawnedBy": "<key>"}}` by their ids.
 fn listed(list: &Path) -> HashMap<String, Listed> {
-    let bytes = location::bytes(list).unwrap_or_default();
-    let Ok((list, _)) = json::object(bytes.trim_ascii()) else {
-        return HashMap::new();
-    };
-    let entries = list.fields().filter_map(|(_, entry)| entry.object());
-    entries
-        .filter_map(|entry| {
-            let starter = entry.text("spawnedBy").and_then(|key| list.object(&key));
-            let title = ["label", "displayName", "subject"];
-            let known = Listed {
-                title: title.iter().find_map(|key| entry.text(key)),
-                parent: starter.and_then(|starter| starter.text("sessionId")),
-            };
-            Some((entry.text("sessionId")?, known))
-        })
-        .collect()
+    let listed = location::with_object(list, |list| {
+        let entries = list.fields().filter_map(|(_, entry)| entry.object());
+        entries
+            .filter_map(|entry| {
+                let starter = entry.text("spawnedBy").and_then(|key| list.object(&key));
+                let known = Listed {
+                    title: entry.first_text(&["label", "displayName", "subject"]),
+                    parent: starter.and_then(|starter| starter.text("sessionId")),
+                };
+                Some((entry.text("sessionId")?, known))
+            })
+            .collect()
+    });
+    listed.unwrap_or_default()
 }

@@ -12,19 +12,16 @@ use std::path::PathBuf;
 
 use super::decode::Decode;
 use super::json::Object;
-use super::sink::{Carry, RecordStamp, Sink, ToolUse};
-use super::{
-    Agent, Format, Head, LogFile, LogLocations, Message, Origin, Resume, Role, content, fork,
-    option,
-};
+use super::sink::{RecordStamp, Sink, ToolUse};
+use super::{Agent, Format, LogFile, LogLocations, Origin, Resume, Role, content, fork};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
     agent: Agent::Opencode,
     name: "opencode",
     locate,
-    decode: Decode::Whole(whole),
-    resume,
+    decode: Decode::Into(read),
+    resume: |log, head| Resume::by_id("opencode", "--session", log, head),
 };
 
 fn locate(locations: &LogLocations) -> Vec<LogFile> {
@@ -55,10 +52,10 @@ pub(super) fn unreadable(locations: &LogLocations) -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-fn whole(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
+fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     match log.path.extension() {
-        Some(extension) if extension == "json" => tree::read(log, take),
-        _ => database::read(log, take),
+        Some(extension) if extension == "json" => tree::read(log, sink),
+        _ => database::read(log, sink),
     }
 }
 
@@ -70,29 +67,12 @@ pub(super) fn files(log: &LogFile) -> Vec<PathBuf> {
     }
 }
 
-fn resume(log: &LogFile, head: &Head) -> Option<Resume> {
-    if log.parent.is_some() {
-        return None;
-    }
-    Some(Resume::by(
-        fork::program(Agent::Opencode, "opencode", &log.path)?,
-        option("--session", &log.id),
-        head,
-    ))
-}
-
 /// Decodes a message's own record and returns its role; its text is in its parts.
 fn message(id: String, info: &Object<'_>, sink: &mut Sink<'_>) -> Role {
     let times = info.object("time").unwrap_or_default();
-    sink.stamp = RecordStamp {
-        time: times.time("created"),
-        id: Some(id.clone()),
-        reply: Some(id),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(times.time("created"), Some(id));
     let model = info.object("model").and_then(|model| model.text("modelID"));
-    let head = sink.head();
-    head.model = info.text("modelID").or(model).or(head.model.take());
+    sink.head().note_model(info.text("modelID").or(model));
     if let Some(error) = info.object("error") {
         let data = error.object("data").unwrap_or_default();
         let text = data.text("message").or_else(|| error.text("name"));
@@ -130,12 +110,11 @@ fn tool(part: &Object<'_>, sink: &mut Sink<'_>) {
     let state = part.object("state").unwrap_or_default();
     let id = part.text("callID").or_else(|| part.text("id"));
     let tool = part.text("tool").or_else(|| part.text("name"));
-    sink.call_tool(ToolUse {
-        id: id.clone(),
-        tool: tool.clone(),
-        text: content::outline(state.get("input")),
-        ..ToolUse::default()
-    });
+    sink.call_tool(ToolUse::new(
+        id.clone(),
+        tool.clone(),
+        content::outline(state.get("input")),
+    ));
     if matches!(
         state.word("status"),
         Some("pending" | "running" | "streaming")

@@ -10,9 +10,7 @@ use super::decode::Decode;
 use super::json::{self, Object};
 use super::origin::Speaker;
 use super::sink::{RecordStamp, Sink, ToolUse};
-use super::{
-    Agent, Format, LogFile, LogLocations, Origin, Resume, Role, content, location, option,
-};
+use super::{Agent, Format, LogFile, LogLocations, Origin, Resume, Role, content, location};
 use crate::core::Result;
 
 pub(super) const FORMAT: Format = Format {
@@ -20,10 +18,7 @@ pub(super) const FORMAT: Format = Format {
     name: "openhands",
     locate,
     decode: Decode::Into(read),
-    resume: |log, head| {
-        let by_person = log.parent.is_none();
-        by_person.then(|| Resume::by("openhands", option("--resume", &log.id), head))
-    },
+    resume: |log, head| Resume::by_id("openhands", "--resume", log, head),
 };
 
 /// How messages begin that the program sends in the user's place.

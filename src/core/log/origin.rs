@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::json::{Object, Raw};
+use super::json::Object;
 
 /// Who said a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -374,11 +374,11 @@ pub fn typed_answers(result: &Object<'_>) -> Vec<String> {
     let answers = result.object("answers").unwrap_or_default();
     let annotations = result.object("annotations").unwrap_or_default();
     let mut typed = Vec::new();
-    for question in result.items("questions").filter_map(Raw::object) {
+    for question in result.objects("questions") {
         let Some(asked) = question.text("question") else {
             continue;
         };
-        let options = question.items("options").filter_map(Raw::object);
+        let options = question.objects("options");
         let labels: Vec<String> = options.filter_map(|option| option.text("label")).collect();
         let answer = answers.text(&asked).unwrap_or_default();
         let notes = annotations

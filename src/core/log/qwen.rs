@@ -6,7 +6,7 @@
 
 use super::decode::{Decode, Recognized, nothing_beside};
 use super::gemini;
-use super::json::{Object, Raw};
+use super::json::Object;
 use super::sink::{RecordStamp, Sink, ToolUse};
 use super::{
     Agent, Format, LogFile, LogLocations, Origin, Resume, Role, TitleSource, content, location,
@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
     agent: Agent::Qwen,
     name: "qwen",
     locate,
-    decode: Decode::Mixed(nothing_beside, record, gemini::read_alone),
+    decode: Decode::Mixed(nothing_beside, record, gemini::read),
     resume: |log, head| {
         let is_lines = log.path.extension().is_some_and(|end| end == "jsonl");
         is_lines.then(|| Resume::by("qwen", super::option("--resume", &log.id), head))
@@ -38,18 +38,13 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 
 fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
     let id = record.text("uuid");
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(record.time("timestamp"), id);
     let head = sink.head();
     head.session = record.text("sessionId").or(head.session.take());
     head.cwd = head.cwd.take().or_else(|| record.text("cwd"));
     head.branch = record.text("gitBranch").or(head.branch.take());
     head.version = record.text("version").or(head.version.take());
-    head.model = record.text("model").or(head.model.take());
+    head.note_model(record.text("model"));
     let role = match record.word("type") {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -58,7 +53,7 @@ fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         _ => return Recognized::Unknown,
     };
     let message = record.object("message").unwrap_or_default();
-    let parts: Vec<Object<'_>> = message.items("parts").filter_map(Raw::object).collect();
+    let parts: Vec<Object<'_>> = message.objects("parts").collect();
     if role == Role::User {
         // A file that a prompt names stands in parts of its own, between lines that tell it.
         let texts: Vec<String> = parts.iter().filter_map(|part| part.text("text")).collect();

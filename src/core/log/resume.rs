@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Head;
+use super::{Head, LogFile, fork};
 use crate::core::text::hidden::is_hidden;
 
 /// The agent's own command that continues a session.
@@ -28,6 +28,20 @@ impl Resume {
             args: args.into_iter().map(Into::into).collect(),
             cwd: head.cwd.as_ref().map(PathBuf::from),
         }
+    }
+
+    /// Continues a session by its id behind an option; `None` if a subagent had it.
+    pub(super) fn by_id(
+        program: &'static str,
+        name: &str,
+        log: &LogFile,
+        head: &Head,
+    ) -> Option<Self> {
+        if log.parent.is_some() {
+            return None;
+        }
+        let program = fork::program(log.agent, program, &log.path)?;
+        Some(Self::by(program, option(name, &log.id), head))
     }
 
     /// Returns the command as shell input, including the `cd` to its directory.

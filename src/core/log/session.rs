@@ -48,9 +48,7 @@ fn locate(locations: &LogLocations) -> Vec<LogFile> {
 
 /// Returns the title in the file beside the messages.
 fn title_beside(log: &LogFile) -> Option<String> {
-    let bytes = location::bytes(&log.path.with_file_name("meta.json")).unwrap_or_default();
-    let (meta, _) = json::object(bytes.trim_ascii()).ok()?;
-    title(&meta)
+    location::with_object(&log.path.with_file_name("meta.json"), title)?
 }
 
 /// Returns the title of an object that may have a name as well.
@@ -66,11 +64,7 @@ fn describe(log: &LogFile, head: &mut Head) {
 
 /// Decodes a record of the session layout or of pi.
 pub(super) fn record(record: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
-    sink.stamp = RecordStamp {
-        time: record.time("timestamp"),
-        id: record.text("id"),
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::new(record.time("timestamp"), record.text("id"));
     if let Some(id) = record.text("id")
         && record.word("type") != Some("session")
     {
@@ -173,21 +167,21 @@ fn message(body: &Object<'_>, sink: &mut Sink<'_>) -> Recognized {
         }
         Some("assistant") => {
             let model = body.text("model");
-            let head = sink.head();
-            head.model = model.or(head.model.take());
+            sink.head().note_model(model);
             if let Some(content) = body.get("content") {
                 content::take(content, Speaker::Model, sink);
             }
         }
         Some("toolResult" | "tool") => {
             let id = body.text("toolCallId");
-            sink.tool_result(ToolUse {
-                id: id.or_else(|| body.text("tool_call_id")),
-                tool: body.text("toolName").or_else(|| body.text("name")),
-                text: text(),
-                has_failed: body.is_true("isError") || body.is_true("is_error"),
-                ..ToolUse::default()
-            });
+            sink.tool_result(
+                ToolUse::new(
+                    id.or_else(|| body.text("tool_call_id")),
+                    body.text("toolName").or_else(|| body.text("name")),
+                    text(),
+                )
+                .failing(body.is_true("isError") || body.is_true("is_error")),
+            );
         }
         Some("bashExecution") => {
             // The user typed it, as Claude Code's `<bash-input>`.

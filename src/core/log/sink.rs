@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::head::says_something;
+use super::json::Object;
 use super::origin::{self, Speaker};
-use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, touch};
+use super::{Head, LogFile, Message, MessageKind, Origin, Role, Skipped, content, touch};
 use crate::core::text::clip;
 
 /// The state of a decoder after the lines so far; enough to continue from there.
@@ -24,20 +25,15 @@ pub struct Carry {
     /// Summaries that may be of this log, each after the id of the last record that it covers.
     pub(super) summaries: Vec<(String, String)>,
     /// Whether the records are copies of another session's, which this one continues.
-    #[serde(default)]
     pub(super) is_copying: bool,
     doubles: Duplicates,
     recent: VecDeque<u64>,
-    #[serde(default)]
     ids: VecDeque<u64>,
     /// The ids of the last records that say what they go on from, each with its line.
-    #[serde(default)]
     chain: VecDeque<(u64, u64)>,
     /// Calls without a result so far.
-    #[serde(default)]
     calls: VecDeque<OpenCall>,
     /// The hashes of the ids of calls that failed and stand behind their result.
-    #[serde(default)]
     failed_early: VecDeque<u64>,
     turn: u64,
 }
@@ -79,6 +75,8 @@ pub(super) struct Sink<'a> {
     pub(super) wants_outputs: bool,
     /// The directory of the log.
     pub(super) directory: Option<&'a Path>,
+    /// Who is handed the messages of a record when the next begins; nobody if all go to `out`.
+    pub(super) take: Option<&'a mut dyn FnMut(Message)>,
     out: &'a mut Vec<Message>,
     line: u64,
 }
@@ -119,6 +117,49 @@ const IDS: usize = 32;
 const LONGEST_MARKED: usize = 4096;
 /// The number of calls that are kept until their results come.
 const CALLS: usize = 128;
+
+impl RecordStamp {
+    pub(super) fn new(time: Option<i64>, id: Option<String>) -> Self {
+        Self {
+            time,
+            id,
+            ..Self::default()
+        }
+    }
+
+    /// Like [`RecordStamp::new`], of a record whose id is also that of its reply.
+    pub(super) fn of_reply(time: Option<i64>, id: Option<String>) -> Self {
+        Self {
+            reply: id.clone(),
+            ..Self::new(time, id)
+        }
+    }
+}
+
+impl ToolUse {
+    /// Returns a call of `tool` with its input, or a result with the output.
+    pub(super) fn new(id: Option<String>, tool: Option<String>, text: String) -> Self {
+        Self {
+            id,
+            tool,
+            text,
+            ..Self::default()
+        }
+    }
+
+    /// Returns a call whose name and arguments stand in a `function`, or in the call itself.
+    pub(super) fn of_function(call: &Object<'_>) -> Self {
+        let function = call.object("function");
+        let function = function.as_ref().unwrap_or(call);
+        let input = content::outline(function.get("arguments"));
+        Self::new(call.text("id"), function.text("name"), input)
+    }
+
+    /// Marks the result of a call that failed or was refused.
+    pub(super) fn failing(self, has_failed: bool) -> Self {
+        Self { has_failed, ..self }
+    }
+}
 
 impl Carry {
     /// Returns the state before the first line of `log`.
@@ -164,6 +205,7 @@ impl<'a> Sink<'a> {
             stamp: RecordStamp::default(),
             wants_outputs: true,
             directory: None,
+            take: None,
             out,
             line,
         }
@@ -171,13 +213,16 @@ impl<'a> Sink<'a> {
 
     /// Moves to the record on `line` and clears the stamp.
     pub(super) fn turn_to(&mut self, line: u64) {
+        self.hand_on();
         self.line = line;
         self.stamp = RecordStamp::default();
     }
 
-    /// Calls `take` with the messages so far and removes them.
-    pub(super) fn drain(&mut self, take: &mut dyn FnMut(Message)) {
-        self.out.drain(..).for_each(take);
+    /// Hands on the messages so far.
+    pub(super) fn hand_on(&mut self) {
+        if let Some(take) = &mut self.take {
+            self.out.drain(..).for_each(take);
+        }
     }
 
     /// Returns the metadata of the log.
@@ -247,11 +292,7 @@ impl<'a> Sink<'a> {
 
     /// Adds a tool call without an id.
     pub(super) fn call(&mut self, tool: Option<String>, input: String) {
-        self.call_tool(ToolUse {
-            tool,
-            text: input,
-            ..ToolUse::default()
-        });
+        self.call_tool(ToolUse::new(None, tool, input));
     }
 
     /// Adds a tool call.
@@ -287,11 +328,7 @@ impl<'a> Sink<'a> {
 
     /// Adds the output of a tool without the id of its call, unless it is blank.
     pub(super) fn result(&mut self, tool: Option<String>, output: String) {
-        self.tool_result(ToolUse {
-            tool,
-            text: output,
-            ..ToolUse::default()
-        });
+        self.tool_result(ToolUse::new(None, tool, output));
     }
 
     /// Adds the result of a tool call, and what the user said in it. A blank one says that the
@@ -505,12 +542,12 @@ impl Duplicates {
     }
 }
 
-/// Returns a short hash that is the same in every run.
 /// Returns the number by which [`Head::failed`] knows a call: of its line in the log and its input.
 pub fn call_mark(line: u64, input: &str) -> u64 {
     key(0, clip(input, LONGEST_MARKED)) ^ line
 }
 
+/// Returns a short hash that is the same in every run.
 fn key(salt: u8, text: &str) -> u64 {
     let digest = blake3::Hasher::new()
         .update(&[salt])

@@ -59,13 +59,7 @@ const TOOLS: &[(u64, &str, Parts)] = &[
     (12, "call_mcp_tool", &[("name", &[1])]),
     (13, "write_to_command", &[("input", &[1])]),
     (15, "file_glob", &[("patterns", &[1]), ("path", &[2])]),
-    (
-        16,
-        "suggest_prompt",
-        &[("prompt", &[1, 3]), ("prompt", &[2, 1])],
-    ),
     (19, "subagent", &[("payload", &[2])]),
-    (20, "read_documents", &[("id", &[1, 1])]),
     (
         21,
         "edit_documents",
@@ -80,8 +74,6 @@ const TOOLS: &[(u64, &str, Parts)] = &[
         "create_documents",
         &[("title", &[1, 2]), ("content", &[1, 1])],
     ),
-    (23, "read_command_output", &[("command_id", &[1])]),
-    (24, "use_computer", &[("summary", &[3])]),
     (26, "read_skill", &[("name", &[3]), ("path", &[1])]),
     (29, "start_agent", &[("name", &[1]), ("prompt", &[2])]),
     (
@@ -164,13 +156,12 @@ fn is_below(task: &[u8]) -> bool {
 }
 
 fn take_message(message: &[u8], sender: Speaker, sink: &mut Sink<'_>) {
-    sink.stamp = RecordStamp {
-        time: at(message, &[14])
+    sink.stamp = RecordStamp::new(
+        at(message, &[14])
             .first()
             .and_then(|time| milliseconds(time)),
-        id: Some(text(message, &[1])).filter(|id| !id.is_empty()),
-        ..RecordStamp::default()
-    };
+        Some(text(message, &[1])).filter(|id| !id.is_empty()),
+    );
     for (number, value) in fields(message) {
         let Value::Bytes(inside) = value else {
             continue;

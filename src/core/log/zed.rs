@@ -95,7 +95,7 @@ fn take_thread(thread: &Object<'_>, sink: &mut Sink<'_>) {
     let snapshot = thread
         .object("initial_project_snapshot")
         .unwrap_or_default();
-    let mut trees = snapshot.items("worktree_snapshots").filter_map(Raw::object);
+    let mut trees = snapshot.objects("worktree_snapshots");
     let model = thread.object("model").unwrap_or_default();
     let head = sink.head();
     head.model = model.text("model");
@@ -115,15 +115,11 @@ fn take_thread(thread: &Object<'_>, sink: &mut Sink<'_>) {
 
 fn take_message(message: &Object<'_>, sink: &mut Sink<'_>) {
     if let Some(user) = message.object("User") {
-        sink.stamp = RecordStamp {
-            id: user.text("id"),
-            ..RecordStamp::default()
-        };
+        sink.stamp = RecordStamp::new(None, user.text("id"));
         take_prompt(&user, sink);
     } else if let Some(agent) = message.object("Agent") {
         agent
-            .items("content")
-            .filter_map(Raw::object)
+            .objects("content")
             .for_each(|part| take_part(&part, sink));
         let results = agent.object("tool_results").unwrap_or_default();
         let results = results.fields().filter_map(|(_, result)| result.object());
@@ -142,7 +138,7 @@ fn take_prompt(user: &Object<'_>, sink: &mut Sink<'_>) {
     let mut said = String::new();
     let mut attached = Vec::new();
     let mut images = 0;
-    for part in user.items("content").filter_map(Raw::object) {
+    for part in user.objects("content") {
         if let Some(text) = part.text("Text") {
             said.push_str(&text);
         } else if let Some(mention) = part.object("Mention") {
@@ -230,8 +226,8 @@ fn take_early_message(message: &Object<'_>, sink: &mut Sink<'_>) {
         Speaker::Program,
         message.text("context").unwrap_or_default(),
     );
-    let calls = message.items("tool_uses").filter_map(Raw::object);
+    let calls = message.objects("tool_uses");
     calls.for_each(|call| take_call(&call, sink));
-    let results = message.items("tool_results").filter_map(Raw::object);
+    let results = message.objects("tool_results");
     results.for_each(|result| take_result(&result, sink));
 }

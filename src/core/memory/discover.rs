@@ -140,6 +140,29 @@ struct Candidate {
     origin: Origin,
 }
 
+impl Candidate {
+    /// A directory that may be missing.
+    fn new(
+        name: impl Into<String>,
+        root: PathBuf,
+        layout: Option<Layout>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            root,
+            layout,
+            why: why.into(),
+            is_explicit: false,
+            origin: Origin::Home,
+        }
+    }
+
+    fn of(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
 /// The source of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
@@ -312,18 +335,13 @@ impl Discovery<'_> {
         let mut found: Vec<Candidate> = settings
             .stores
             .iter()
-            .map(|store| Candidate {
-                name: store.name.clone(),
-                root: expand(&store.path, &environment.home, &environment.cwd),
-                layout: store.layout,
-                why: "named in the settings".to_owned(),
-                is_explicit: true,
-                // A relative path is relative to the current project.
-                origin: if expand(&store.path, &environment.home, Path::new("")).is_absolute() {
-                    Origin::Home
-                } else {
-                    Origin::Project
-                },
+            .map(|store| {
+                let (root, origin) = named_in_settings(environment, &store.path);
+                Candidate {
+                    is_explicit: true,
+                    origin,
+                    ..Candidate::new(&store.name, root, store.layout, "named in the settings")
+                }
             })
             .collect();
         if settings.discover_project {
@@ -377,14 +395,9 @@ impl Discovery<'_> {
             if place == "memory" && self.environment.is_of_openclaw(&root) {
                 continue;
             }
-            found.push(Candidate {
-                name: name.to_owned(),
-                root: folder.join(place),
-                layout: None,
-                why: format!("{place}/ of this project"),
-                is_explicit: false,
-                origin: Origin::Project,
-            });
+            let why = format!("{place}/ of this project");
+            let root = folder.join(place);
+            found.push(Candidate::new(name, root, None, why).of(Origin::Project));
         }
         for place in OF_SUBAGENTS {
             let folder = folder.join(".claude").join(place);
@@ -422,16 +435,29 @@ pub fn is_of_subagent(store: &Store) -> bool {
 /// The log that Aider writes in the project itself.
 const AIDER_LOG: &str = ".aider.chat.history.md";
 
+/// The place of a path in the settings. A relative one is relative to the current project.
+fn named_in_settings(environment: &Environment, path: &str) -> (PathBuf, Origin) {
+    let is_of_home = expand(path, &environment.home, Path::new("")).is_absolute();
+    let origin = if is_of_home {
+        Origin::Home
+    } else {
+        Origin::Project
+    };
+    let root = expand(path, &environment.home, &environment.cwd);
+    (root, origin)
+}
+
 fn agents_in(folder: &Path, prefix: &str, why: &str, origin: Origin, found: &mut Vec<Candidate>) {
     for agent in subfolders(folder) {
-        found.push(Candidate {
-            name: format!("{prefix}-{}", name_of(&agent)),
-            root: agent,
-            layout: Some(Layout::Index),
-            why: why.to_owned(),
-            is_explicit: false,
-            origin,
-        });
+        found.push(
+            Candidate::new(
+                format!("{prefix}-{}", name_of(&agent)),
+                agent,
+                Some(Layout::Index),
+                why,
+            )
+            .of(origin),
+        );
     }
 }
 
@@ -444,14 +470,12 @@ fn sessions(
 ) {
     let all = environment.home.join(".ai/sessions");
     let mut push = |session: PathBuf, why: &str| {
-        found.push(Candidate {
-            name: format!("session-{}", name_of(&session)),
-            root: session,
-            layout: None,
-            why: why.to_owned(),
-            is_explicit: false,
-            origin: Origin::Home,
-        });
+        found.push(Candidate::new(
+            format!("session-{}", name_of(&session)),
+            session,
+            None,
+            why,
+        ));
     };
     for folder in &project.folders {
         for session in subfolders(&all.join(session_slug(folder))) {
@@ -503,26 +527,20 @@ pub fn lessons_root(environment: &Environment, settings: &Settings) -> PathBuf {
 const LESSONS_SKILL: &str = "skills/coder-memory-store";
 
 fn lessons(environment: &Environment, settings: &Settings, found: &mut Vec<Candidate>) {
-    let named = expand(&settings.coder_path, &environment.home, &environment.cwd);
-    // As with stores: a relative path is relative to the project.
-    let origin = if expand(&settings.coder_path, &environment.home, Path::new("")).is_absolute() {
-        Origin::Home
-    } else {
-        Origin::Project
-    };
     let places = [
-        (named, origin),
+        named_in_settings(environment, &settings.coder_path),
         (environment.claude.join(LESSONS_SKILL), Origin::Home),
     ];
     for (root, origin) in places {
-        found.push(Candidate {
-            name: "lessons".to_owned(),
-            root,
-            layout: Some(Layout::Coder),
-            why: "the coder's own lessons".to_owned(),
-            is_explicit: false,
-            origin,
-        });
+        found.push(
+            Candidate::new(
+                "lessons",
+                root,
+                Some(Layout::Coder),
+                "the coder's own lessons",
+            )
+            .of(origin),
+        );
     }
 }
 
@@ -538,14 +556,12 @@ fn codex_memories(environment: &Environment, found: &mut Vec<Candidate>) {
         if root.is_symlink() {
             continue;
         }
-        found.push(Candidate {
-            name: name.to_owned(),
+        found.push(Candidate::new(
+            name,
             root,
-            layout: Some(Layout::Entries),
-            why: "Codex's memories".to_owned(),
-            is_explicit: false,
-            origin: Origin::Home,
-        });
+            Some(Layout::Entries),
+            "Codex's memories",
+        ));
     }
 }
 

@@ -502,18 +502,7 @@ mod tests {
     #[test]
     fn subagents_come_behind_who_started_them() {
         let log = |id: &str, parent: Option<&str>, time: i64| {
-            let file = LogFile {
-                agent: Agent::ClaudeCode,
-                path: PathBuf::from(id),
-                id: id.to_owned(),
-                parent: None,
-                title: None,
-                size: 1,
-                modified: None,
-                start: Default::default(),
-                changed: None,
-                original: None,
-            };
+            let file = LogFile::new(Agent::ClaudeCode, id, id);
             let listed = LogSummary {
                 file,
                 title: id.to_owned(),

@@ -9,12 +9,6 @@ use super::super::sink::Sink;
 use super::super::{LogFile, location};
 use crate::core::{Error, Result};
 
-/// A step on the way to a part of a session.
-enum Step {
-    Field(String),
-    Element(usize),
-}
-
 /// Returns the session that all changes together give, as JSON; empty if there is none.
 pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<Vec<u8>> {
     let mut reader = location::open(&log.path)?;
@@ -51,7 +45,7 @@ fn apply(line: &[u8], session: &mut Value, sink: &mut Sink<'_>) {
         return;
     };
     let value: Value = value.unwrap_or_default();
-    let path: Vec<Step> = change.items("k").filter_map(step).collect();
+    let path: Vec<String> = change.items("k").filter_map(step).collect();
     let index = change.get("i").and_then(Raw::int);
     let index = index.and_then(|index| usize::try_from(index).ok());
     match change.get("kind").and_then(Raw::int) {
@@ -76,33 +70,29 @@ fn apply(line: &[u8], session: &mut Value, sink: &mut Sink<'_>) {
     }
 }
 
-fn step(key: Raw<'_>) -> Option<Step> {
-    match key.text() {
-        Some(name) => Some(Step::Field(name)),
-        None => usize::try_from(key.int()?).ok().map(Step::Element),
-    }
+/// Returns the name of a field or the number of an element on the way to a part of a session.
+fn step(key: Raw<'_>) -> Option<String> {
+    key.text()
+        .or_else(|| key.int().map(|number| number.to_string()))
 }
 
 /// Returns the part of `value` at `path`.
-fn find<'a>(value: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
-    path.iter().try_fold(value, |value, step| match step {
-        Step::Field(name) => value.get_mut(name),
-        Step::Element(at) => value.get_mut(at),
+fn find<'a>(value: &'a mut Value, path: &[String]) -> Option<&'a mut Value> {
+    path.iter().try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        value => value.get_mut(step),
     })
 }
 
-fn set(session: &mut Value, path: &[Step], new: Value) {
+fn set(session: &mut Value, path: &[String], new: Value) {
     let Some((last, before)) = path.split_last() else {
         return;
     };
-    match (find(session, before), last) {
-        (Some(Value::Object(fields)), Step::Field(name)) => {
-            fields.insert(name.clone(), new);
-        }
-        (Some(Value::Array(items)), Step::Element(at)) => {
-            if *at == items.len() {
-                items.push(new);
-            } else if let Some(item) = items.get_mut(*at) {
+    match (find(session, before), last.parse::<usize>()) {
+        (Some(Value::Object(fields)), _) => drop(fields.insert(last.clone(), new)),
+        (Some(Value::Array(items)), Ok(at)) if at == items.len() => items.push(new),
+        (Some(Value::Array(items)), Ok(at)) => {
+            if let Some(item) = items.get_mut(at) {
                 *item = new;
             }
         }
@@ -110,17 +100,13 @@ fn set(session: &mut Value, path: &[Step], new: Value) {
     }
 }
 
-fn remove(session: &mut Value, path: &[Step]) {
+fn remove(session: &mut Value, path: &[String]) {
     let Some((last, before)) = path.split_last() else {
         return;
     };
-    match (find(session, before), last) {
-        (Some(Value::Object(fields)), Step::Field(name)) => {
-            fields.remove(name);
-        }
-        (Some(Value::Array(items)), Step::Element(at)) if *at < items.len() => {
-            items.remove(*at);
-        }
+    match (find(session, before), last.parse::<usize>()) {
+        (Some(Value::Object(fields)), _) => drop(fields.remove(last)),
+        (Some(Value::Array(items)), Ok(at)) if at < items.len() => drop(items.remove(at)),
         _ => {}
     }
 }

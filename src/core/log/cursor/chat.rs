@@ -43,9 +43,9 @@ pub(super) fn locate(root: &Path) -> Vec<LogFile> {
 
 /// Returns a text of the file beside the database.
 fn beside(store: &Path, key: &str) -> Option<String> {
-    let bytes = location::bytes(&store.with_file_name("meta.json")).ok()?;
-    let (meta, _) = json::object(bytes.trim_ascii()).ok()?;
-    meta.text(key).filter(|text| !text.trim().is_empty())
+    let text = |meta: &Object<'_>| meta.text(key);
+    let text = location::with_object(&store.with_file_name("meta.json"), text)?;
+    text.filter(|text| !text.trim().is_empty())
 }
 
 /// Reads a chat.

@@ -11,7 +11,7 @@ use super::super::json::{self, Object, Raw};
 use super::super::opencode::database::{create, database_error};
 use super::super::sink::{RecordStamp, Sink, ToolUse};
 use super::super::{
-    Agent, LogFile, LogLocations, LogStart, Origin, Role, TitleSource, content, database, location,
+    Agent, LogFile, LogLocations, Origin, Role, TitleSource, content, database, location,
 };
 use crate::core::Result;
 
@@ -46,16 +46,8 @@ fn sessions(path: &Path) -> Vec<LogFile> {
                 return;
             };
             found.push(LogFile {
-                agent: Agent::Cursor,
-                path: path.to_owned(),
-                id: id.to_owned(),
-                parent: None,
-                title: None,
-                size: 0,
-                modified: None,
                 changed: database::value(row, "length"),
-                start: LogStart::default(),
-                original: None,
+                ..LogFile::new(Agent::Cursor, path, id)
             });
         })
     });
@@ -89,7 +81,7 @@ pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     head.model = model.text("modelName");
     head.cwd = folder(&session, path);
     let headers = session.items("fullConversationHeadersOnly");
-    let own = session.items("conversation").filter_map(Raw::object);
+    let own = session.objects("conversation");
     let own: Vec<Object<'_>> = own.collect();
     let mut ordinal = 0;
     for id in headers
@@ -126,25 +118,18 @@ fn folder(session: &Object<'_>, path: &Path) -> Option<String> {
         // An id is one name.
         let is_name = Path::new(&id).components().count() == 1;
         let storage = user.join("workspaceStorage").join(&id);
-        let bytes = location::bytes(&storage.join("workspace.json")).ok();
-        let bytes = bytes.filter(|_| is_name && id != "..")?;
-        let (workspace, _) = json::object(bytes.trim_ascii()).ok()?;
-        location::path_of_uri(&workspace.text("folder")?)
+        let is_folder = is_name && id != "..";
+        is_folder.then(|| location::folder_of_workspace(&storage))?
     })
 }
 
 fn take_message(id: Option<String>, message: &Object<'_>, sink: &mut Sink<'_>) {
     let timing = message.object("timingInfo").unwrap_or_default();
     let time = message.time("createdAt");
-    sink.stamp = RecordStamp {
-        time: time.or_else(|| timing.time("clientStartTime")),
-        reply: id.clone(),
-        id,
-        ..RecordStamp::default()
-    };
+    sink.stamp = RecordStamp::of_reply(time.or_else(|| timing.time("clientStartTime")), id);
     let head = sink.head();
     let model = message.object("modelInfo").unwrap_or_default();
-    head.model = model.text("modelName").or(head.model.take());
+    head.note_model(model.text("modelName"));
     if head.cwd.is_none() {
         let folders = message.items("workspaceUris").filter_map(Raw::text);
         head.cwd = folders.filter_map(|uri| location::path_of_uri(&uri)).next();

@@ -7,20 +7,13 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::core::fixture::{Case, Home, case_names};
-use crate::core::log::{LogStart, Resume, fixture, locate, marked_id};
+use crate::core::log::{Resume, fixture, locate, marked_id};
 
 fn log(path: PathBuf) -> LogFile {
     LogFile {
-        agent: Agent::Session,
         size: fs::metadata(&path).map_or(0, |meta| meta.len()),
-        path,
-        id: "one/../two".to_owned(),
-        parent: None,
-        title: None,
         modified: Some(5),
-        start: LogStart::default(),
-        changed: None,
-        original: None,
+        ..LogFile::new(Agent::Session, path, "one/../two")
     }
 }
 

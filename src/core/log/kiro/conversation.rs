@@ -1,7 +1,7 @@
 //! Kiro's sessions that are one JSON object: in its database, and of its editor.
 
 use super::super::content::{self, Speaker};
-use super::super::json::{self, Object, Raw};
+use super::super::json::{self, Object};
 use super::super::sink::{RecordStamp, Sink, ToolUse};
 use super::super::{LogFile, Origin, Role, TitleSource, database, location};
 use crate::core::Result;
@@ -66,7 +66,7 @@ fn take_entry(entry: &Object<'_>, sink: &mut Sink<'_>) {
     }
     for key in ["ToolUseResults", "CancelledToolUses"] {
         let given = content.object(key).unwrap_or_default();
-        for result in given.items("tool_use_results").filter_map(Raw::object) {
+        for result in given.objects("tool_use_results") {
             let output = super::results(result.items("content"));
             let id = result.text("tool_use_id");
             sink.tool_result(ToolUse::new(id, None, output));
@@ -86,7 +86,7 @@ fn reply(assistant: &Object<'_>, sink: &mut Sink<'_>) {
     sink.stamp.reply = said.text("message_id");
     let text = said.text("content").unwrap_or_default();
     sink.say(Role::Assistant, Origin::Written, text);
-    for call in said.items("tool_uses").filter_map(Raw::object) {
+    for call in said.objects("tool_uses") {
         let input = content::outline(call.get("args"));
         sink.call_tool(ToolUse::new(call.text("id"), call.text("name"), input));
     }
@@ -94,14 +94,12 @@ fn reply(assistant: &Object<'_>, sink: &mut Sink<'_>) {
 
 fn take_message(entry: &Object<'_>, message: &Object<'_>, sink: &mut Sink<'_>) {
     let id = message.text("id");
-    sink.stamp = RecordStamp {
-        time: message
+    sink.stamp = RecordStamp::of_reply(
+        message
             .time("timestamp")
             .or_else(|| entry.time("timestamp")),
-        reply: id.clone(),
         id,
-        ..RecordStamp::default()
-    };
+    );
     let Some(content) = message.get("content") else {
         return;
     };

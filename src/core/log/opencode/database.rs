@@ -15,9 +15,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use super::super::sink::{Carry, Sink};
-use super::super::{
-    Agent, LogFile, LogLocations, LogStart, Message, TitleSource, fork, json, location,
-};
+use super::super::{Agent, LogFile, LogLocations, TitleSource, fork, json, location};
 use super::generation2;
 use crate::core::disk::foreign::{LARGEST_LOG, open_capped};
 use crate::core::{Error, Result};
@@ -52,16 +50,10 @@ pub(super) fn locate(path: &Path) -> Vec<LogFile> {
             ))?;
             let rows = query.query_map([], |row| {
                 Ok(LogFile {
-                    agent: Agent::Opencode,
-                    path: path.to_owned(),
-                    id: row.get(0)?,
                     parent: row.get(1)?,
                     title: row.get(2)?,
-                    size: 0,
                     modified: row.get(3)?,
-                    start: LogStart::default(),
-                    changed: None,
-                    original: None,
+                    ..LogFile::new(Agent::Opencode, path, row.get::<_, String>(0)?)
                 })
             })?;
             let counts = table.counts(&connection)?;
@@ -185,31 +177,23 @@ impl Table {
 const WATCHED: usize = 8;
 
 /// Reads a session and all its messages.
-pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
+pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     check(&log.path)?;
-    let mut carry = Carry::new(log);
-    let connection = open(&log.path).map_err(|error| database_error(&log.path, error))?;
-    let read = read_messages(&connection, &mut carry, take);
-    read.map_err(|error| database_error(&log.path, error))?;
-    Ok(carry)
+    let read = open(&log.path).and_then(|connection| read_messages(&connection, sink));
+    read.map_err(|error| database_error(&log.path, error))
 }
 
-fn read_messages(
-    connection: &Connection,
-    carry: &mut Carry,
-    take: &mut dyn FnMut(Message),
-) -> rusqlite::Result<()> {
-    let session = carry.id.clone();
+fn read_messages(connection: &Connection, sink: &mut Sink<'_>) -> rusqlite::Result<()> {
+    let session = sink.carry.id.clone();
     let [is_first, is_second] = TABLES.map(|table| table.is_in(connection));
     if is_first {
-        head(connection, &FIRST, "NULL", carry)?;
+        head(connection, &FIRST, "NULL", sink.carry)?;
     }
     let mut second = Vec::new();
     if is_second {
-        head(connection, &SECOND, "fork_session_id", carry)?;
+        head(connection, &SECOND, "fork_session_id", sink.carry)?;
         second = generation2::rows(connection, &session)?;
     }
-    let mut messages = Vec::new();
     let mut ordinal = 0;
     if is_first || !is_second {
         // What was copied to the new tables is read there.
@@ -226,27 +210,25 @@ fn read_messages(
                 continue;
             }
             ordinal += 1;
-            let mut sink = Sink::new(carry, &mut messages, ordinal);
+            sink.turn_to(ordinal);
             let Ok((info, _)) = json::object(info.trim_ascii()) else {
                 sink.carry.skipped.broken += 1;
                 continue;
             };
-            let role = super::message(id.clone(), &info, &mut sink);
+            let role = super::message(id.clone(), &info, sink);
             let data = parts.query_map([id], |row| bytes(row, 0))?;
             for part in data.flatten() {
                 match json::object(part.trim_ascii()) {
-                    Ok((part, _)) => super::part(&part, role, &mut sink),
+                    Ok((part, _)) => super::part(&part, role, sink),
                     Err(_) => sink.carry.skipped.broken += 1,
                 }
             }
-            sink.drain(take);
         }
     }
     for row in &second {
         ordinal += 1;
-        let mut sink = Sink::new(carry, &mut messages, ordinal);
-        generation2::message(row, &mut sink);
-        sink.drain(take);
+        sink.turn_to(ordinal);
+        generation2::message(row, sink);
     }
     Ok(())
 }
@@ -304,7 +286,7 @@ pub(in crate::core::log) fn open(path: &Path) -> rusqlite::Result<Connection> {
         fs::metadata(beside).is_ok_and(|found| found.is_file() && found.len() > 0)
     };
     let has_log = has_file("-wal");
-    let is_left = cfg!(unix) && has_log && !has_file("-shm");
+    let is_left = has_log && !has_file("-shm");
     let mode = if !has_log {
         "mode=ro&immutable=1"
     } else if is_left {

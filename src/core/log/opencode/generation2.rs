@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::super::json::{self, Object, Raw};
+use super::super::json::{self, Object};
 use super::super::sink::{RecordStamp, Sink};
 use super::super::{Origin, Role, content};
 use super::database::bytes;
@@ -39,12 +39,8 @@ pub(super) fn message(row: &MessageRow, sink: &mut Sink<'_>) {
         return;
     };
     let times = data.object("time").unwrap_or_default();
-    sink.stamp = RecordStamp {
-        time: times.time("created").or(row.created),
-        id: Some(row.id.clone()),
-        reply: Some(row.id.clone()),
-        ..RecordStamp::default()
-    };
+    let time = times.time("created").or(row.created);
+    sink.stamp = RecordStamp::of_reply(time, Some(row.id.clone()));
     let text = || data.text("text").unwrap_or_default();
     match row.kind.as_str() {
         "user" => sink.prompt(text()),
@@ -59,13 +55,12 @@ pub(super) fn message(row: &MessageRow, sink: &mut Sink<'_>) {
 }
 
 fn reply(data: &Object<'_>, sink: &mut Sink<'_>) {
-    let head = sink.head();
-    head.model = model(data).or(head.model.take());
+    sink.head().note_model(model(data));
     if let Some(error) = data.object("error") {
         let text = error.text("message").or_else(|| error.text("type"));
         sink.notice(text.unwrap_or_default());
     }
-    for part in data.items("content").filter_map(Raw::object) {
+    for part in data.objects("content") {
         super::part(&part, Role::Assistant, sink);
     }
 }

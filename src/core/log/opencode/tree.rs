@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::sink::{Carry, Sink};
-use super::super::{Agent, LogFile, Message, TitleSource, json, location};
+use super::super::sink::Sink;
+use super::super::{Agent, LogFile, TitleSource, json, location};
 use crate::core::Result;
 
 /// Returns the sessions of the tree in a data directory.
@@ -32,28 +32,25 @@ pub(super) fn locate(data: &Path) -> Vec<LogFile> {
 }
 
 /// Reads a session and all its messages.
-pub(super) fn read(log: &LogFile, take: &mut dyn FnMut(Message)) -> Result<Carry> {
-    let mut carry = Carry::new(log);
+pub(super) fn read(log: &LogFile, sink: &mut Sink<'_>) -> Result<()> {
     let bytes = location::bytes(&log.path)?;
     match json::object(bytes.trim_ascii()) {
         Ok((info, _)) => {
-            let head = &mut carry.head;
+            let head = sink.head();
             head.session = info.text("id");
             head.cwd = info.text("directory");
             head.version = info.text("version");
             head.parent = info.text("parentID");
             head.set_title(TitleSource::Ai, info.text("title").unwrap_or_default());
         }
-        Err(_) => carry.skipped.broken += 1,
+        Err(_) => sink.carry.skipped.broken += 1,
     }
     let storage = storage(log);
-    let mut messages = Vec::new();
     for (ordinal, path) in (1..).zip(json_files(&storage.join("message").join(&log.id))) {
-        let mut sink = Sink::new(&mut carry, &mut messages, ordinal);
-        read_message(storage, &path, &mut sink);
-        sink.drain(take);
+        sink.turn_to(ordinal);
+        read_message(storage, &path, sink);
     }
-    Ok(carry)
+    Ok(())
 }
 
 /// Returns `storage` of `storage/session/<project>/<session>.json`.

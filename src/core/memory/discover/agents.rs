@@ -7,12 +7,12 @@ use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
 
 use super::{
-    Candidate, Discovery, DiscoveryScope, Environment, Origin, claude_slug, name_of,
-    project_of_slug, subfolders,
+    Candidate, Discovery, DiscoveryScope, Environment, claude_slug, name_of, project_of_slug,
+    subfolders,
 };
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::sandbox::Root;
-use crate::core::log::path_of_uri;
+use crate::core::log::folder_of_workspace;
 use crate::core::memory::config::expand;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::entries::{WORKSPACE, copilot_workspace, is_workspace};
@@ -24,14 +24,7 @@ impl Discovery<'_> {
         let mut add = |name: String, root: PathBuf, layout: Layout, why: &str| {
             // As for other agents, a linked directory is not followed here.
             if !root.is_symlink() {
-                found.push(Candidate {
-                    name,
-                    root,
-                    layout: Some(layout),
-                    why: why.to_owned(),
-                    is_explicit: false,
-                    origin: Origin::Home,
-                });
+                found.push(Candidate::new(name, root, Some(layout), why));
             }
         };
         let environment = self.environment;
@@ -127,7 +120,7 @@ impl Discovery<'_> {
                 if !root.is_dir() {
                     continue;
                 }
-                let folder = folder_of(&workspace);
+                let folder = folder_of_workspace(&workspace).map(PathBuf::from);
                 let is_own = |folder: &PathBuf| self.project.folders.contains(folder);
                 if folder.as_ref().is_some_and(is_own) {
                     let why = format!(
@@ -191,12 +184,5 @@ fn editor_of(user: &Path) -> (String, String) {
 /// The folder that an editor's memory of Copilot is about; `None` if it is for all projects or
 /// unknown.
 pub fn copilot_project(root: &Path) -> Option<PathBuf> {
-    folder_of(copilot_workspace(root)?)
-}
-
-/// The folder that is opened in a workspace of VS Code.
-fn folder_of(workspace: &Path) -> Option<PathBuf> {
-    let text = read_text(&workspace.join("workspace.json"), LARGEST_SETTINGS).ok()??;
-    let settings: Value = serde_json::from_str(&text).ok()?;
-    path_of_uri(settings.get("folder")?.as_str()?).map(PathBuf::from)
+    folder_of_workspace(copilot_workspace(root)?).map(PathBuf::from)
 }

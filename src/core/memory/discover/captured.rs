@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, DiscoveryScope, Environment, Origin, Project, name_of, subfolders};
+use super::{Candidate, DiscoveryScope, Environment, Project, name_of, subfolders};
 use crate::core::disk::revision::Revision;
 use crate::core::text::header::slug;
 
@@ -13,14 +13,7 @@ pub(super) fn captured_events(
     found: &mut Vec<Candidate>,
 ) {
     let mut push = |name: String, root: PathBuf, why: &str| {
-        found.push(Candidate {
-            name,
-            root,
-            layout: None,
-            why: why.to_owned(),
-            is_explicit: false,
-            origin: Origin::Home,
-        });
+        found.push(Candidate::new(name, root, None, why));
     };
     push(
         "events".to_owned(),

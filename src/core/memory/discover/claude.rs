@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Candidate, Environment, Origin, Project, name_of, project_of_slug, subfolders};
+use super::{Candidate, Environment, Project, name_of, project_of_slug, subfolders};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::{Refusal, TrustBoundary};
 use crate::core::memory::config::{Settings, expand};
@@ -58,14 +58,7 @@ pub(super) fn claude_memory(
     refused: &mut Vec<Refusal>,
 ) {
     let mut push = |root: PathBuf, why: &str| {
-        found.push(Candidate {
-            name: "claude".to_owned(),
-            root,
-            layout: Some(Layout::Index),
-            why: why.to_owned(),
-            is_explicit: false,
-            origin: Origin::Home,
-        });
+        found.push(Candidate::new("claude", root, Some(Layout::Index), why));
     };
     if let Some(elsewhere) = auto_memory_directory(environment, project, border, refused) {
         push(elsewhere, "autoMemoryDirectory of Claude Code");
@@ -144,17 +137,15 @@ fn directory_of(file: &Path, environment: &Environment, root: &Path) -> Option<P
 
 pub(super) fn all_claude_memories(environment: &Environment, found: &mut Vec<Candidate>) {
     for folder in subfolders(&environment.claude.join("projects")) {
-        found.push(Candidate {
-            name: format!(
+        found.push(Candidate::new(
+            format!(
                 "claude@{}",
                 project_of_slug(&environment.home, &name_of(&folder))
             ),
-            root: folder.join("memory"),
-            layout: Some(Layout::Index),
-            why: "Claude Code's memory of another project".to_owned(),
-            is_explicit: false,
-            origin: Origin::Home,
-        });
+            folder.join("memory"),
+            Some(Layout::Index),
+            "Claude Code's memory of another project",
+        ));
     }
 }
 

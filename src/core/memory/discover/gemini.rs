@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Candidate, DiscoveryScope, Environment, Origin, Project, name_of, subfolders};
+use super::{Candidate, DiscoveryScope, Environment, Project, name_of, subfolders};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
 use crate::core::memory::layout::Layout;
 
@@ -22,14 +22,7 @@ pub(super) fn gemini_memory(
     let mut push = |name: String, root: PathBuf, why: &str| {
         // As for other agents, a linked directory is not followed here.
         if !root.is_symlink() {
-            found.push(Candidate {
-                name,
-                root,
-                layout: Some(Layout::Index),
-                why: why.to_owned(),
-                is_explicit: false,
-                origin: Origin::Home,
-            });
+            found.push(Candidate::new(name, root, Some(Layout::Index), why));
         }
     };
     for root in gemini_roots(home, &project.folders) {

@@ -101,14 +101,7 @@ pub(super) fn list_once(stores: &mut Vec<FoundStore>) {
 }
 
 fn candidate(folder: &Path, name: &str, why: &str, origin: Origin) -> Candidate {
-    Candidate {
-        name: name.to_owned(),
-        root: folder.to_owned(),
-        layout: Some(Layout::Instructions),
-        why: why.to_owned(),
-        is_explicit: false,
-        origin,
-    }
+    Candidate::new(name, folder.to_owned(), Some(Layout::Instructions), why).of(origin)
 }
 
 fn instructions_name(folder: &Path) -> String {

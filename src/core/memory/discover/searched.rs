@@ -29,12 +29,6 @@ pub fn searched_places(
         owner,
         locations: paths.iter().map(|path| short(path)).collect(),
     };
-    let below = |homes: &[PathBuf], folders: &[&str]| -> Vec<PathBuf> {
-        let first = homes.first().into_iter();
-        first
-            .flat_map(|home| folders.iter().map(|folder| home.join(folder)))
-            .collect()
-    };
     let mut rows = Vec::new();
     if settings.discover_project {
         let here = super::PROJECT_PLACES.iter().map(|(place, _)| *place);
@@ -44,79 +38,33 @@ pub fn searched_places(
             locations: names.map(str::to_owned).collect(),
         });
     }
-    let memories: [&[&str]; 3] = if settings.discover_home {
-        [
-            &["projects", "agent-memory"],
-            &["memories", "sessions"],
-            &["projects", "memories"],
-        ]
-    } else {
-        [&["projects"], &["sessions"], &["projects"]]
-    };
-    rows.extend([
-        row(
-            Agent::ClaudeCode.name(),
-            below(&locations.claude, memories[0]),
-        ),
-        row(Agent::Codex.name(), below(&locations.codex, memories[1])),
-        row(Agent::Gemini.name(), below(&locations.gemini, &["tmp"])),
-        row(
-            Agent::Copilot.name(),
-            below(&locations.copilot, &["session-state"]),
-        ),
-        row(Agent::Opencode.name(), below(&locations.opencode, &[""])),
-        SearchedPlace {
-            owner: Agent::Aider.name(),
-            locations: vec![".aider.chat.history.md".to_owned()],
-        },
-        row(Agent::Pi.name(), below(&locations.pi, &["sessions"])),
-        row(
-            Agent::Factory.name(),
-            below(&locations.factory, &["sessions"]),
-        ),
-        row(
-            Agent::Cursor.name(),
-            below(&locations.cursor, &["projects"]),
-        ),
-        row(
-            Agent::CopilotChat.name(),
-            below(&locations.editors, &["workspaceStorage"]),
-        ),
-        row(
-            Agent::Antigravity.name(),
-            below(&locations.gemini, &["antigravity-cli/brain"]),
-        ),
-        row(
-            Agent::Cline.name(),
-            below(&locations.cline, &["data/sessions"]),
-        ),
-        row(Agent::Qwen.name(), below(&locations.qwen, memories[2])),
-        row(Agent::Kiro.name(), below(&locations.kiro, &["sessions"])),
-        row(Agent::Kimi.name(), below(&locations.kimi, &["sessions"])),
-        row(Agent::Goose.name(), below(&locations.goose, &["sessions"])),
-        row(Agent::Crush.name(), below(&locations.crush, &[""])),
-        row(
-            Agent::Openclaw.name(),
-            below(&locations.openclaw, &["agents"]),
-        ),
-        row(Agent::Hermes.name(), below(&locations.hermes, &[""])),
-        row(
-            Agent::Vibe.name(),
-            below(&locations.vibe, &["logs/session"]),
-        ),
-        row(Agent::Grok.name(), below(&locations.grok, &["sessions"])),
-        row(Agent::Amp.name(), below(&locations.amp, &["threads"])),
-        row(
-            Agent::Openhands.name(),
-            below(&locations.openhands, &["conversations"]),
-        ),
-        row(Agent::Zed.name(), below(&locations.zed, &["threads"])),
-        row(Agent::Warp.name(), below(&locations.warp, &[""])),
-        row("sessions", locations.sessions.clone()),
-    ]);
+    for (agent, homes, folder, _) in locations.places() {
+        let memories = match agent {
+            Agent::ClaudeCode => Some("agent-memory"),
+            Agent::Codex | Agent::Qwen => Some("memories"),
+            _ => None,
+        };
+        let memories = memories.filter(|_| settings.discover_home);
+        let folders = [folder].into_iter().chain(memories);
+        let paths = homes
+            .first()
+            .map(|home| folders.map(|folder| home.join(folder)).collect());
+        rows.push(row(agent.name(), paths.unwrap_or_default()));
+        if agent == Agent::Opencode {
+            rows.push(SearchedPlace {
+                owner: Agent::Aider.name(),
+                locations: vec![super::AIDER_LOG.to_owned()],
+            });
+        }
+    }
+    rows.push(row("sessions", locations.sessions.clone()));
     if settings.discover_home {
         let lessons = expand(&settings.coder_path, &environment.home, &environment.cwd);
-        rows.push(row("letta", below(&environment.letta, &["agents"])));
+        let letta = environment.letta.iter().take(1);
+        rows.push(row(
+            "letta",
+            letta.map(|home| home.join("agents")).collect(),
+        ));
         rows.push(row("lessons", vec![lessons]));
     }
     rows

@@ -59,16 +59,9 @@ impl TestCache {
     fn list(&self, name: &str) -> LogFile {
         let path = self.path(name);
         LogFile {
-            agent: Agent::ClaudeCode,
-            id: name.to_owned(),
-            parent: None,
-            title: None,
             size: fs::metadata(&path).map_or(0, |metadata| metadata.len()),
             modified: Some(self.now),
-            start: log::LogStart::default(),
-            changed: None,
-            original: None,
-            path,
+            ..LogFile::new(Agent::ClaudeCode, path, name)
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::core::log::{Agent, LogFile, LogStart};
+use crate::core::log::{Agent, LogFile};
 use crate::core::memory::discover::{Discovered, FoundStore};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::library::{Library, LogSummary};
@@ -97,18 +97,7 @@ pub(crate) fn library(home: &Path) -> Library {
 /// A log of Claude Code that is listed under this title.
 pub(crate) fn log_summary(id: &str, title: &str) -> LogSummary {
     LogSummary {
-        file: LogFile {
-            agent: Agent::ClaudeCode,
-            path: format!("/logs/{id}.jsonl").into(),
-            id: id.to_owned(),
-            parent: None,
-            title: None,
-            size: 0,
-            modified: None,
-            start: LogStart::default(),
-            changed: None,
-            original: None,
-        },
+        file: LogFile::new(Agent::ClaudeCode, format!("/logs/{id}.jsonl"), id),
         title: title.to_owned(),
         time: 0,
         turns: 1,
