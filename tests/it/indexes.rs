@@ -895,7 +895,7 @@ fn of_several_lessons_one_must_be_named() {
 fn only_links_to_memories_that_are_gone_are_dead() {
     let bench = TestStore::new(Layout::Index);
     bench.file("a.md", &memory("A", "d", "user"));
-    let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Gone](gone.md), [[A]] — c\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n";
+    let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Gone](gone.md), [[A]] — c\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n- [Gone](gone.md), [[Later]] — e\n";
     bench.file("MEMORY.md", page);
     bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
     assert_eq!(
@@ -1311,18 +1311,6 @@ fn a_lesson_is_of_the_type_that_its_folder_says() {
     has(&error, ["write under episodic/"]);
     bench.make(&write("semantic"));
     has(bench.read("semantic/a.md"), ["A lesson."]);
-}
-
-#[test]
-fn a_line_with_a_name_of_a_memory_loses_its_dead_link_alone() {
-    let bench = TestStore::new(Layout::Index);
-    bench.file("a.md", &memory("A", "d", "user"));
-    bench.file(
-        "MEMORY.md",
-        "# Mine\n\n- [D](dead.md), [[A]] — both\n- [E](gone.md), [[Later]] — e\n",
-    );
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert_eq!(bench.read("MEMORY.md"), "# Mine\n\n- [[A]] — both\n");
 }
 
 /// Writes lessons of one line into a coder store.

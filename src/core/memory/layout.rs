@@ -321,8 +321,18 @@ pub trait Rules: Sync {
         None
     }
 
+    /// Whether a Markdown file in that folder is one of the store.
+    fn is_listed(&self, _root: &Root, _file: &str) -> bool {
+        true
+    }
+
     /// The files of the store, in any order.
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>>;
+    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
+        let (folder, depth) = self.searched().unwrap_or_default();
+        let mut found = root.markdown(folder, depth)?;
+        found.retain(|file| self.is_listed(root, &file.path));
+        Ok(found)
+    }
 
     /// The rank of a file in listings; files of equal rank are sorted by path.
     fn rank(&self, _file: &str) -> u8 {
@@ -417,11 +427,15 @@ pub trait Rules: Sync {
         Ok(())
     }
 
-    /// Repairs or rewrites the index.
-    fn rebuild_index(&self, planned: &mut dyn FileView, how: IndexUpdate) -> Result<()>;
+    /// Repairs or rewrites the index, if the layout has one.
+    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
+        Ok(())
+    }
 
-    /// One of the two views of the store.
-    fn view(&self, store: &Store, view: View) -> Result<String>;
+    /// One of the two views of the store; a layout without an index has one only.
+    fn view(&self, store: &Store, _view: View) -> Result<String> {
+        format_files(store)
+    }
 
     /// How a store of this layout is used, as an agent is told at the start of a session. It is the
     /// same for all of them.

@@ -9,7 +9,7 @@ mod lesson;
 use std::collections::HashSet;
 
 use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
-use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::disk::sandbox::Root;
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
@@ -41,9 +41,6 @@ pub(crate) const README: &str = "README.md";
 /// The instructions of a skill that keeps its lessons beside them.
 const SKILL: &str = "SKILL.md";
 
-/// Where the memories are: a folder, and how many folders deep.
-const SEARCHED: (&str, usize) = ("", 4);
-
 /// The coder layout.
 #[derive(Debug)]
 pub struct Coder;
@@ -68,14 +65,11 @@ impl Rules for Coder {
     }
 
     fn searched(&self) -> Option<(&'static str, usize)> {
-        Some(SEARCHED)
+        Some(("", 4))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let (folder, depth) = SEARCHED;
-        let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| self.kind(&file.path) == FileKind::Memory);
-        Ok(found)
+    fn is_listed(&self, _root: &Root, file: &str) -> bool {
+        self.kind(file) == FileKind::Memory
     }
 
     fn kind(&self, file: &str) -> FileKind {

@@ -5,12 +5,9 @@
 
 use std::path::Path;
 
-use super::{
-    FileLimit, FileView, IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput,
-    append_entry, format_files, note,
-};
+use super::{FileLimit, FileView, Operation, Rules, TouchedFile, WriteInput, append_entry, note};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_capped};
-use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::disk::sandbox::Root;
 use crate::core::log::memory_database;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
@@ -23,9 +20,6 @@ use crate::core::{Error, Result};
 /// The layout of files with entries.
 #[derive(Debug)]
 pub struct Entries;
-
-/// Where the memories are: a folder, and how many folders deep.
-const SEARCHED: (&str, usize) = ("", 4);
 
 /// What Codex writes into its directory of memories, one of which is always there.
 const OF_CODEX: [&str; 3] = ["memory_summary.md", "raw_memories.md", "rollout_summaries"];
@@ -270,14 +264,11 @@ impl Rules for Entries {
     }
 
     fn searched(&self) -> Option<(&'static str, usize)> {
-        Some(SEARCHED)
+        Some(("", 4))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let (folder, depth) = SEARCHED;
-        let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| is_memory(root, &file.path));
-        Ok(found)
+    fn is_listed(&self, root: &Root, file: &str) -> bool {
+        is_memory(root, file)
     }
 
     fn rank(&self, file: &str) -> u8 {
@@ -417,14 +408,6 @@ impl Rules for Entries {
         } else {
             Ok(None)
         }
-    }
-
-    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
-        Ok(())
-    }
-
-    fn view(&self, store: &Store, _view: View) -> Result<String> {
-        format_files(store)
     }
 
     fn contents(&self, _store: &Store) -> Result<String> {

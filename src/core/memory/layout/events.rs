@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{IndexUpdate, Operation, Rules, View, WriteInput};
+use super::{Operation, Rules, WriteInput};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
@@ -231,14 +231,6 @@ impl Rules for Events {
         Err(Error::refused(input.file, "events are appended one by one"))
     }
 
-    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
-        Ok(())
-    }
-
-    fn view(&self, store: &Store, _view: View) -> Result<String> {
-        super::format_files(store)
-    }
-
     fn contents(&self, _store: &Store) -> Result<String> {
         // Events are returned only on request, not as context.
         Ok(String::new())
@@ -249,6 +241,7 @@ impl Rules for Events {
 mod tests {
     use std::fs;
 
+    use super::super::View;
     use super::*;
     use crate::core::change::PlannedFiles;
 
@@ -384,10 +377,7 @@ mod tests {
             Some(crate::core::memory::layout::Layout::Events),
         );
         let store = store.expect("a store");
-        let moment = crate::core::text::time::Moment {
-            time: jiff::Timestamp::UNIX_EPOCH,
-            today: jiff::civil::date(1970, 1, 1),
-        };
+        let moment = crate::core::text::time::Moment::test();
         let writing = WriteInput {
             file: EVENTS,
             content: "{}\n",

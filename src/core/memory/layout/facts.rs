@@ -4,16 +4,13 @@ use super::{
     IndexUpdate, Layout, Matching, Operation, Patch, Rules, View, WriteInput, append_entry,
     append_section, format_size, patched,
 };
-use crate::core::disk::sandbox::{FoundFile, Root};
+use crate::core::disk::sandbox::Root;
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{Memory, stem};
 use crate::core::text::header::summary;
 use crate::core::text::one_line;
 use crate::core::{Error, Result};
-
-/// Where the memories are: a folder, and how many folders deep.
-const SEARCHED: (&str, usize) = ("", 1);
 
 /// The facts layout.
 #[derive(Debug)]
@@ -32,14 +29,11 @@ impl Rules for Facts {
     }
 
     fn searched(&self) -> Option<(&'static str, usize)> {
-        Some(SEARCHED)
+        Some(("", 1))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let (folder, depth) = SEARCHED;
-        let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| file.path.contains('/'));
-        Ok(found)
+    fn is_listed(&self, _root: &Root, file: &str) -> bool {
+        file.contains('/')
     }
 
     fn rank(&self, file: &str) -> u8 {

@@ -53,9 +53,6 @@ pub const BUDGET_LINES: usize = 200;
 /// How many bytes of the index an agent reads.
 pub const BUDGET_BYTES: usize = 25_000;
 
-/// Where the memories are: a folder, and how many folders deep.
-const SEARCHED: (&str, usize) = ("", 4);
-
 const HAND_WRITTEN: &str =
     "it is written by hand and not replaced as a whole; append to it or patch a part";
 
@@ -117,14 +114,11 @@ impl Rules for Index {
     }
 
     fn searched(&self) -> Option<(&'static str, usize)> {
-        Some(SEARCHED)
+        Some(("", 4))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let (folder, depth) = SEARCHED;
-        let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| file.path != INDEX && !is_skill_draft(root.path(), &file.path));
-        Ok(found)
+    fn is_listed(&self, root: &Root, file: &str) -> bool {
+        file != INDEX && !is_skill_draft(root.path(), file)
     }
 
     fn limits(&self, root: &Root) -> Vec<FileLimit> {

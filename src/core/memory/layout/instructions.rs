@@ -2,7 +2,7 @@
 //!
 //! They are found by their names; other files of the directory are ignored.
 
-use super::{IndexUpdate, Operation, Rules, View, WriteInput};
+use super::{Operation, Rules, WriteInput};
 use crate::core::disk::sandbox::{FoundFile, Root};
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
@@ -91,14 +91,6 @@ impl Rules for Instructions {
         Ok(input.content.to_owned())
     }
 
-    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
-        Ok(())
-    }
-
-    fn view(&self, store: &Store, _view: View) -> Result<String> {
-        super::format_files(store)
-    }
-
     fn contents(&self, store: &Store) -> Result<String> {
         let mut parts = Vec::new();
         for memory in store.list()? {
@@ -112,6 +104,7 @@ impl Rules for Instructions {
 
 #[cfg(test)]
 mod tests {
+    use super::super::View;
     use super::*;
     use crate::core::memory::layout::Layout;
 

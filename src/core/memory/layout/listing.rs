@@ -208,11 +208,7 @@ pub fn with_lines_of(text: &str, former: &str, is_wanted: impl Fn(&Bullet) -> bo
     let mut wanted: Vec<Range<usize>> = Vec::new();
     for bullet in bullets(former) {
         if is_wanted(&bullet) && is_missing(&bullet) {
-            let rest = former[bullet.line.end..].split_inclusive('\n');
-            let more =
-                rest.take_while(|line| line.starts_with([' ', '\t']) && !starts_bullet(line));
-            let more: usize = more.map(str::len).sum();
-            wanted.push(bullet.line.start..bullet.line.end + more);
+            wanted.push(whole_item(former, &bullet));
         }
     }
     let (old, new) = (diff::lines(text.as_bytes()), diff::lines(former.as_bytes()));

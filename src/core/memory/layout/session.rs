@@ -6,8 +6,8 @@
 
 use serde::Deserialize;
 
-use super::{IndexUpdate, Operation, Rules, TouchedFile, View, WriteInput};
-use crate::core::disk::sandbox::{FoundFile, Root};
+use super::{Operation, Rules, TouchedFile, View, WriteInput};
+use crate::core::disk::sandbox::Root;
 use crate::core::memory::layout::FileView;
 use crate::core::memory::store::Store;
 use crate::core::memory::{FileKind, Memory, stem};
@@ -20,9 +20,6 @@ pub const MESSAGES: &str = "messages.jsonl";
 
 /// The folder of the curated files.
 pub const WORKING: &str = "working-memory";
-
-/// Where the memories are: a folder, and how many folders deep.
-const SEARCHED: (&str, usize) = (WORKING, 8);
 
 /// The overview, as callers name it.
 pub const OVERVIEW: &str = "overview.md";
@@ -94,16 +91,11 @@ impl Rules for Session {
     }
 
     fn searched(&self) -> Option<(&'static str, usize)> {
-        Some(SEARCHED)
+        Some((WORKING, 8))
     }
 
-    fn files(&self, root: &Root) -> Result<Vec<FoundFile>> {
-        let (folder, depth) = SEARCHED;
-        let mut found = root.markdown(folder, depth)?;
-        found.retain(|file| {
-            file.path == OVERVIEW_FILE || file.path.starts_with("working-memory/detail/")
-        });
-        Ok(found)
+    fn is_listed(&self, _root: &Root, file: &str) -> bool {
+        file == OVERVIEW_FILE || file.starts_with("working-memory/detail/")
     }
 
     fn rank(&self, file: &str) -> u8 {
@@ -192,11 +184,6 @@ impl Rules for Session {
         if adds && !planned.contains(OVERVIEW_FILE) {
             planned.set_derived(OVERVIEW_FILE, NEW_OVERVIEW.to_owned())?;
         }
-        Ok(())
-    }
-
-    fn rebuild_index(&self, _planned: &mut dyn FileView, _how: IndexUpdate) -> Result<()> {
-        // The overview is written by the agent; nothing in it is derived.
         Ok(())
     }
 
@@ -342,10 +329,7 @@ mod tests {
             Some(crate::core::memory::layout::Layout::Session),
         );
         let store = store.expect("a store");
-        let moment = crate::core::text::time::Moment {
-            time: jiff::Timestamp::UNIX_EPOCH,
-            today: jiff::civil::date(1970, 1, 1),
-        };
+        let moment = crate::core::text::time::Moment::test();
         let planned = PlannedFiles::new(&store, &moment);
         let head = "# Old\n\n<!-- META:\n- created: then\n- keywords: [\"a\"]\n-->\n\n";
         let old = format!("{head}old text\n");

@@ -1,7 +1,6 @@
 //! How much of an index an agent reads, and which lines are beyond that.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
 use super::super::listing;
 use super::{BUDGET_BYTES, BUDGET_LINES, INDEX};
@@ -39,7 +38,10 @@ pub fn lines_seen(text: &str) -> usize {
 
 /// The files whose lines in an index are beyond what an agent reads.
 pub fn unseen(text: &str) -> Vec<String> {
-    linked(text, seen(text)..text.len())
+    let lines = text.split_inclusive('\n').take(lines_seen(text));
+    let seen: usize = lines.map(str::len).sum();
+    let bullets = listing::bullets_in(text, seen..text.len()).into_iter();
+    bullets.map(|bullet| bullet.target).collect()
 }
 
 /// What a change of an index moves beyond what an agent reads, in a sentence.
@@ -55,63 +57,14 @@ pub fn growth_warning(before: &str, after: &str) -> Option<String> {
     })
 }
 
-/// How many bytes of an index an agent reads.
-fn seen(text: &str) -> usize {
-    let lines = text.split_inclusive('\n').take(lines_seen(text));
-    lines.map(str::len).sum()
-}
-
-/// The files that the lines in a range of an index are about.
-fn linked(text: &str, range: Range<usize>) -> Vec<String> {
-    let bullets = listing::bullets_in(text, range).into_iter();
-    bullets.map(|bullet| bullet.target).collect()
-}
-
 /// The files whose lines a change of the index has moved beyond what an agent reads.
 pub fn newly_unseen(before: &str, after: &str) -> Vec<String> {
-    let (seen_before, seen_after) = (seen(before), seen(after));
-    let (start, rest) = common(before, after);
-    // The lines before the change are as far from the beginning as they were; of those after it,
-    // only the ones that an agent has read can be new.
-    let moved = (seen_before + after.len()).saturating_sub(before.len());
-    let changed = start.max(seen_after)..moved.max(after.len() - rest).min(after.len());
-    // The marks of a code block change what the lines after them are.
-    let has_mark = |text: &str| text.contains("```") || text.contains("~~~");
-    let is_plain = ![before, after]
-        .iter()
-        .any(|text| has_mark(&text[start..text.len() - rest]));
-    let mut found = linked(
-        after,
-        if is_plain {
-            changed
-        } else {
-            seen_after..after.len()
-        },
-    );
+    let mut found = unseen(after);
     if !found.is_empty() {
-        let known = linked(before, seen_before..before.len());
-        let known: HashSet<String> = known.into_iter().collect();
+        let known: HashSet<String> = unseen(before).into_iter().collect();
         found.retain(|file| !known.contains(file));
     }
     found
-}
-
-/// The length of the lines that two texts begin with, and of those that both end with.
-fn common(a: &str, b: &str) -> (usize, usize) {
-    let start: usize = a
-        .split_inclusive('\n')
-        .zip(b.split_inclusive('\n'))
-        .take_while(|(a, b)| a == b)
-        .map(|(line, _)| line.len())
-        .sum();
-    let rest = a[start..]
-        .split_inclusive('\n')
-        .rev()
-        .zip(b[start..].split_inclusive('\n').rev())
-        .take_while(|(a, b)| a == b)
-        .map(|(line, _)| line.len())
-        .sum();
-    (start, rest)
 }
 
 #[cfg(test)]
@@ -143,32 +96,5 @@ mod tests {
         );
         assert_eq!(unseen(&wide), ["b.md"]);
         assert!(unseen("- [a](a.md) - a\n").is_empty());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn the_newly_unseen_are_those_that_are_unseen_now_and_were_not_before(
-            lines in proptest::collection::vec(0usize..400, 190..230),
-            at in 0usize..230,
-            removed in 0usize..30,
-            added in proptest::collection::vec(0usize..400, 0..30),
-        ) {
-            let text = |lines: &[usize]| -> String {
-                let line = |n: &usize| match n % 50 {
-                    0 => "```\n".to_owned(),
-                    _ => format!("- [m{n}](m{n}.md) - hook\n"),
-                };
-                lines.iter().map(line).collect()
-            };
-            let at = at.min(lines.len());
-            let end = (at + removed).min(lines.len());
-            let mut changed = lines.clone();
-            changed.splice(at..end, added);
-            let (before, after) = (text(&lines), text(&changed));
-            let mut expected = unseen(&after);
-            let known = unseen(&before);
-            expected.retain(|file| !known.contains(file));
-            proptest::prop_assert_eq!(newly_unseen(&before, &after), expected);
-        }
     }
 }
