@@ -10,20 +10,23 @@ mod pick;
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::core::disk::revision::Revision;
-use crate::core::memory::layout::Layout;
+use crate::core::memory::config::Color;
+use crate::core::memory::layout::{Layout, View};
+use crate::core::search::recall::Scope;
 
 pub use logs::{
-    EventsArgs, GripArgs, KeepArgs, LevelArg, LogArgs, LogFilter, LogsArgs, ResumeArgs, RoleArg,
-    StatsArgs, TeleportArgs, TocArgs, TopicsArgs,
+    EventsArgs, GripArgs, KeepArgs, LogArgs, LogFilter, LogsArgs, ResumeArgs, StatsArgs,
+    TeleportArgs, TocArgs, TopicsArgs,
 };
 pub use memory::{
-    ContextArgs, CurateArgs, CurateFormat, GeneralizeArgs, LedgerArgs, MergeArgs, PromoteArgs,
-    RehomeArgs, ReviewArgs, SyncArgs, WhyArgs,
+    ContextArgs, CurateArgs, GeneralizeArgs, LedgerArgs, MergeArgs, PromoteArgs, RehomeArgs,
+    ReviewArgs, SyncArgs, WhyArgs,
 };
-pub use pick::{CompletionsArgs, PickArgs, PrintArg, ShellArg};
+pub use pick::{CompletionsArgs, PickArgs, ShellArg};
 
 /// See, search, fix and prune what coding agents remember.
 #[derive(Debug, Parser)]
@@ -67,22 +70,45 @@ pub struct Common {
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN")]
-    pub color: Option<ColorChoice>,
+    #[arg(long, global = true, value_name = "WHEN", value_parser = color())]
+    pub color: Option<Color>,
     /// Another settings file
     #[arg(long, global = true, value_name = "FILE", env = "TOME_CONFIG")]
     pub config: Option<PathBuf>,
 }
 
-/// When to use colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
+/// Parses one of these words, each with its help text, into a value.
+fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, &'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let words = values.map(|(name, help, _)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(words).try_map(move |word| {
+        let found = values.iter().find(|(name, ..)| *name == word);
+        found.map(|(.., value)| *value).ok_or("no such value")
+    })
+}
+
+fn color() -> impl TypedValueParser<Value = Color> {
+    one_of([
+        ("auto", "On a terminal, unless NO_COLOR is set", Color::Auto),
+        ("always", "Always", Color::Always),
+        ("never", "Never", Color::Never),
+    ])
+}
+
+fn view() -> impl TypedValueParser<Value = View> {
+    one_of([
+        ("index", "The index", View::Index),
+        ("files", "A line for each file", View::Files),
+    ])
+}
+
+fn scope() -> impl TypedValueParser<Value = Scope> {
+    one_of([
+        ("all", "Memories and logs", Scope::All),
+        ("detail", "Memories only", Scope::Detail),
+        ("messages", "Logs only", Scope::Messages),
+    ])
 }
 
 // Only the arguments of the verb that is used are defined: all of them take a third of the time that
@@ -194,17 +220,8 @@ pub enum Verb {
 #[derive(Debug, ClapArgs)]
 pub struct ViewArgs {
     /// Which view
-    #[arg(value_enum, default_value = "index")]
-    pub target: ViewTarget,
-}
-
-/// Which view of a store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ViewTarget {
-    /// The index.
-    Index,
-    /// A line for each file.
-    Files,
+    #[arg(value_parser = view(), default_value = "index")]
+    pub target: View,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -404,25 +421,14 @@ pub struct RecallArgs {
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
     /// What to search
-    #[arg(long, value_enum, default_value = "all")]
-    pub scope: ScopeName,
+    #[arg(long, value_parser = scope(), default_value = "all")]
+    pub scope: Scope,
     /// Show at most this many [default: the setting recall.limit, 5]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub limit: u32,
     /// Also find what says it in other words, with the embedding model of the settings
     #[arg(long)]
     pub semantic: bool,
-}
-
-/// What `recall` searches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ScopeName {
-    /// Memories and logs.
-    All,
-    /// Memories only.
-    Detail,
-    /// Logs only.
-    Messages,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::index::warn_of_unseen;
-use super::print::{Json, Printer, Report, Reported, print_error, print_note};
+use super::print::{Json, Printer, Report, Reported, exact_time, print_error, print_note};
 use super::world::World;
 use crate::core::Error;
 use crate::core::change::history::Record;
@@ -141,7 +141,6 @@ pub(super) fn short_id(id: &str) -> &str {
 
 /// A recorded change as JSON.
 pub(super) fn record_json(record: &Record) -> Value {
-    let time = jiff::Timestamp::from_millisecond(record.time);
     let files = record.files.iter().filter(|file| !file.is_own_note());
     let files: Vec<Value> = files
         .map(|file| {
@@ -158,7 +157,7 @@ pub(super) fn record_json(record: &Record) -> Value {
         .collect();
     json!({
         "id": record.id,
-        "time": time.map(|time| time.to_string()).unwrap_or_default(),
+        "time": exact_time(record.time).unwrap_or_default(),
         "who": record.author.who,
         "door": record.author.door,
         "verb": record.verb,

@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{ContextArgs, ViewArgs, ViewTarget};
+use super::args::{ContextArgs, ViewArgs};
 use super::print::{Cell, Json, Printer, Report, Reported, TextStyle};
 use super::setup::{homes, program};
-use super::world::World;
+use super::world::{World, agent_named};
 use super::{Failure, Outcome};
 use crate::core::insight::context::{
     AGENTS, AgentContext, CHARACTERS_PER_TOKEN, Draft, KnownAgent, Piece, PieceKind, Start, pieces,
 };
 use crate::core::log::Agent;
-use crate::core::memory::layout::View;
 use crate::core::memory::store::Store;
 use crate::core::text::display::format_size;
 use crate::core::text::hidden::without_hidden;
@@ -28,25 +27,14 @@ use crate::tui::ContextSource;
 
 pub(super) fn run(args: &ContextArgs, world: &World) -> Reported<'static> {
     if let Some(name) = &args.agent {
-        let agent = Agent::named(name).filter(|agent| AGENTS.contains(agent));
-        let agent = agent.ok_or_else(|| {
-            let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
-            Failure::Usage(format!(
-                "no agent '{name}'; known agents: {}",
-                known.join(", ")
-            ))
-        })?;
+        let agent = agent_named(name, AGENTS.into_iter())?;
         return effective(agent, args.cwd.as_deref(), world);
     }
     ViewReport::of(world, |store| store.rules().context(store))
 }
 
 pub(super) fn view(args: &ViewArgs, world: &World) -> Reported<'static> {
-    let view = match args.target {
-        ViewTarget::Index => View::Index,
-        ViewTarget::Files => View::Files,
-    };
-    ViewReport::of(world, |store| store.rules().view(store, view))
+    ViewReport::of(world, |store| store.rules().view(store, args.target))
 }
 
 /// One text per store.

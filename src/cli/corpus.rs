@@ -1,16 +1,18 @@
 //! Finds the logs in scope, reads their corpus, and searches memories and logs.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Failure;
-use super::args::{LogFilter, RoleArg};
-use super::world::World;
+use super::args::LogFilter;
+use super::print::{counted, print_error};
+use super::select::say_no_store;
+use super::world::{World, agent_named};
 use crate::core::Result;
 use crate::core::insight::rehome::former_directory;
-use crate::core::log::{Agent, LogFile, LogLocations, Role, quoted};
+use crate::core::log::{Agent, LogFile, LogLocations, quoted};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
@@ -55,32 +57,43 @@ impl World {
 
     /// As [`World::log_catalog`], for stores that the caller has already.
     fn log_catalog_of(&self, stores: &[Store]) -> LogCatalog {
-        let is_named = !self.common.store.is_empty();
-        let mut locations = if is_named {
-            LogLocations::default()
-        } else {
-            self.locations.clone()
-        };
-        let with_logs = stores
-            .iter()
-            .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events));
-        if !is_named && self.scope() == DiscoveryScope::Everything {
-            locations.aider = vec![self.environment.home.clone()];
+        if !self.common.store.is_empty() {
+            let locations = LogLocations {
+                stores: roots_with_logs(stores),
+                ..LogLocations::default()
+            };
+            let catalog = self.catalog_in(locations, LogScope::All);
+            return LogCatalog {
+                kept: None,
+                ..catalog
+            };
         }
-        locations.stores = with_logs
-            .map(|store| store.root().path().to_owned())
-            .collect();
+        let scope = match self.scope() {
+            DiscoveryScope::Everything => LogScope::All,
+            DiscoveryScope::Project => LogScope::Project,
+        };
+        self.catalog_in(self.locations_with(stores), scope)
+    }
+
+    /// The catalog of the logs in these places, and of kept ones.
+    pub(super) fn catalog_in(&self, locations: LogLocations, scope: LogScope) -> LogCatalog {
         LogCatalog {
             locations,
-            kept: (!is_named).then(|| self.kept.clone()),
+            kept: Some(self.kept.clone()),
             cache: self.cache.clone(),
             timeline: self.settings.timeline.clone(),
-            scope: if is_named || self.scope() == DiscoveryScope::Everything {
-                LogScope::All
-            } else {
-                LogScope::Project
-            },
+            scope,
         }
+    }
+
+    /// The places of all logs, those of stores included.
+    fn locations_with(&self, stores: &[Store]) -> LogLocations {
+        let mut locations = self.locations.clone();
+        locations.stores = roots_with_logs(stores);
+        if self.scope() == DiscoveryScope::Everything {
+            locations.aider = vec![self.environment.home.clone()];
+        }
+        locations
     }
 
     /// Returns the catalog of all logs, also if `--store` is given: any session can have written
@@ -91,18 +104,10 @@ impl World {
         if !self.common.store.is_empty() {
             stores.extend(self.stores()?);
         }
-        let mut catalog = self.log_catalog_of(&stores);
-        let mut stores = std::mem::take(&mut catalog.locations.stores);
-        stores.sort();
-        stores.dedup();
-        catalog.locations = self.locations.clone();
-        catalog.locations.stores = stores;
-        if self.scope() == DiscoveryScope::Everything {
-            catalog.locations.aider = vec![self.environment.home.clone()];
-        }
-        catalog.kept = Some(self.kept.clone());
-        catalog.scope = LogScope::All;
-        Ok(catalog)
+        let mut locations = self.locations_with(&stores);
+        locations.stores.sort();
+        locations.stores.dedup();
+        Ok(self.catalog_in(locations, LogScope::All))
     }
 
     /// Returns the logs in scope, including kept copies of logs that the agent deleted.
@@ -145,7 +150,7 @@ impl World {
         };
         let (LogCorpus { corpus, .. }, answer) = read_corpus(open, read)?;
         for problem in corpus.problems() {
-            super::print::print_error(&format!("warning: {problem}"));
+            print_error(&format!("warning: {problem}"));
         }
         Ok(answer)
     }
@@ -167,7 +172,7 @@ impl World {
         meter.clear();
         let searched = searched?;
         for error in &searched.unread {
-            super::print::print_error(&format!("warning: {error}"));
+            print_error(&format!("warning: {error}"));
         }
         // The program ends soon; dropping thousands of rows would only delay that.
         std::mem::forget(searched.searched);
@@ -184,15 +189,22 @@ impl World {
         let logs = logs.filter_map(|log| Some((log.modified(), log.cwd()?, log.path())));
         let former = former_directory(self.git(), project, logs.collect())?;
         let count = corpus.logs().filter(|log| log.cwd() == Some(former));
-        let logs = match count.count() {
-            1 => "1 log".to_owned(),
-            count => format!("{count} logs"),
-        };
+        let logs = counted(count.count(), "log");
         let directory = self.short_path(Path::new(former));
         let former = quoted(former);
         Some(format!(
             "\n{logs} of {directory}, which is gone: moved here? tome logs --project {former} shows them"
         ))
+    }
+
+    /// Tells where nothing was found that there is no store and no log, or that the project was moved.
+    pub(super) fn say_nothing_found(&self, stores: &[Store], has_logs: bool) {
+        if stores.is_empty() && !has_logs {
+            say_no_store();
+        }
+        if let Some(moved) = self.moved_here() {
+            print_error(moved.trim_start());
+        }
     }
 
     /// Parses the agent and the time of a filter.
@@ -201,7 +213,7 @@ impl World {
         filter: &'a LogFilter,
     ) -> Result<ParsedLogFilter<'a>, Failure> {
         let agent = match &filter.agent {
-            Some(name) => Some(Agent::named(name).ok_or_else(|| unknown_agent(name))?),
+            Some(name) => Some(agent_named(name, Agent::all())?),
             None => None,
         };
         Ok(ParsedLogFilter {
@@ -224,18 +236,17 @@ impl World {
     }
 }
 
+/// The roots of the stores that have logs.
+pub(super) fn roots_with_logs<'a>(stores: impl IntoIterator<Item = &'a Store>) -> Vec<PathBuf> {
+    let has_logs = |store: &&Store| matches!(store.layout(), Layout::Session | Layout::Events);
+    let stores = stores.into_iter().filter(has_logs);
+    stores.map(|store| store.root().path().to_owned()).collect()
+}
+
 impl LogProvider for World {
     fn log_catalog(&self) -> Result<LogCatalog> {
         self.log_catalog().map_err(Failure::into_error)
     }
-}
-
-fn unknown_agent(name: &str) -> Failure {
-    let known: Vec<&str> = Agent::all().map(Agent::name).collect();
-    Failure::Usage(format!(
-        "no agent '{name}'; known agents: {}",
-        known.join(", ")
-    ))
 }
 
 /// A filter with its values parsed.
@@ -270,17 +281,6 @@ impl ParsedLogFilter<'_> {
         let named = [session.agent.as_str(), Agent::Events.name()];
         self.agent.is_none_or(|agent| named.contains(&agent.name()))
             && self.since.is_none_or(|since| session.last >= since)
-    }
-}
-
-impl From<RoleArg> for Role {
-    fn from(role: RoleArg) -> Self {
-        match role {
-            RoleArg::User => Self::User,
-            RoleArg::Assistant => Self::Assistant,
-            RoleArg::System => Self::System,
-            RoleArg::Tool => Self::Tool,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{CurateArgs, CurateFormat};
+use super::args::CurateArgs;
 use super::change::{ChangeOptions, ChangeReport};
 use super::corpus::LogCorpus;
 use super::print::{
@@ -20,7 +20,7 @@ use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::fix::{fixable, plan_fixes};
 use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
 use crate::core::insight::curate::run::{Request, findings};
-use crate::core::insight::curate::waiver::{self, Waiver};
+use crate::core::insight::curate::waiver;
 use crate::core::insight::curate::{Finding, RULES, Severity, check, rule};
 use crate::core::log::LogFile;
 use crate::core::memory::store::Store;
@@ -53,7 +53,7 @@ pub(super) fn run(args: &CurateArgs, world: &World) -> Reported<'static> {
     }
     Ok(Box::new(CurateReport {
         project: world.locations.projects.last().cloned(),
-        format: args.format,
+        is_sarif: args.format.is_some(),
         stores,
         findings,
     }))
@@ -104,13 +104,7 @@ struct Logs {
 
 /// Every log, or none where no rule that runs reads logs.
 fn session_logs(args: &CurateArgs, world: &World) -> Logs {
-    let catalog = LogCatalog {
-        locations: world.locations.clone(),
-        kept: Some(world.kept.clone()),
-        cache: world.cache.clone(),
-        timeline: world.settings.timeline.clone(),
-        scope: LogScope::All,
-    };
+    let catalog = world.catalog_in(world.locations.clone(), LogScope::All);
     let files = if reads_logs(&world.settings.curate, &args.rule) {
         catalog.files()
     } else {
@@ -279,16 +273,12 @@ impl Report for FixReport {
 
 struct CurateReport {
     project: Option<PathBuf>,
-    format: Option<CurateFormat>,
+    is_sarif: bool,
     stores: Vec<Store>,
     findings: Vec<Finding>,
 }
 
 impl Report for CurateReport {
-    fn is_json(&self) -> Option<bool> {
-        self.format.map(|format| format == CurateFormat::Json)
-    }
-
     fn json(&self) -> Result<Json<'_>, Failure> {
         let findings = self.findings.iter().map(|finding| {
             json!({
@@ -303,14 +293,16 @@ impl Report for CurateReport {
                 "message": finding.message,
                 "evidence": finding.evidence,
                 "fix": finding.fix.as_ref().map(|fix| &fix.words),
-                "waived": finding.waived.as_ref().map(waiver_json),
+                "waived": finding.waived.as_ref().map(|waiver| {
+                    json!({ "date": waiver.date, "who": waiver.who, "words": waiver.words })
+                }),
             })
         });
         Ok(Json::list("findings", findings))
     }
 
     fn print(&self, printer: &mut Printer) -> io::Result<()> {
-        if self.format == Some(CurateFormat::Sarif) {
+        if self.is_sarif {
             let log = sarif::log(&self.stores, &self.findings, self.project.as_deref());
             return printer.line(&log.to_string());
         }
@@ -397,12 +389,4 @@ impl CurateReport {
         }
         Ok(())
     }
-}
-
-fn waiver_json(waiver: &Waiver) -> Value {
-    json!({
-        "date": waiver.date,
-        "who": waiver.who,
-        "words": waiver.words,
-    })
 }

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::corpus::roots_with_logs;
 use super::print::Reported;
 use super::setup::{homes, program};
 use super::ui::terminal;
@@ -27,8 +28,8 @@ use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
-use crate::core::search::catalog::{LogCatalog, LogScope};
-use crate::core::text::display::{format_ago, safe_line};
+use crate::core::search::catalog::LogScope;
+use crate::core::text::display::{first_few, format_ago, safe_line};
 use crate::setup::{AGENTS, Actions, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;
 use crate::tui::theme::{Background, ColorDepth, Terminal, Theme, ThemeFile};
@@ -217,17 +218,10 @@ impl<'a> Checkup<'a> {
     fn look_at_modes(&mut self, world: &World) {
         for top in [&world.data_dir, &world.cache] {
             let found = open_below(top);
-            let names: Vec<String> = found
-                .iter()
-                .take(3)
-                .map(|path| world.short_path(path))
-                .collect();
-            let more = match found.len().saturating_sub(names.len()) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
             if !found.is_empty() {
-                let what = format!("other users have access to {}{more}", names.join(", "));
+                let names = found.iter().map(|path| world.short_path(path));
+                let names = first_few(3, &names.collect::<Vec<String>>());
+                let what = format!("other users have access to {names}");
                 let top = world.short_path(top);
                 let remedy = format!("chmod -R go= {top}");
                 self.add_problem(top, &what, remedy);
@@ -320,20 +314,11 @@ impl<'a> Checkup<'a> {
     }
 
     fn check_agents(&mut self, world: &World, found: &Discovered) {
-        let with_logs = found.stores.iter().map(|found| &found.store);
-        let with_logs = with_logs
-            .filter(|store| matches!(store.layout(), Layout::Session | Layout::Events))
-            .map(|store| store.root().path().to_owned());
-        let catalog = LogCatalog {
-            locations: LogLocations {
-                stores: with_logs.collect(),
-                ..world.locations.clone()
-            },
-            kept: Some(world.kept.clone()),
-            cache: world.cache.clone(),
-            scope: LogScope::All,
-            timeline: world.settings.timeline.clone(),
+        let locations = LogLocations {
+            stores: roots_with_logs(found.stores.iter().map(|found| &found.store)),
+            ..world.locations.clone()
         };
+        let catalog = world.catalog_in(locations, LogScope::All);
         let logs = catalog.files();
         for log in &logs {
             if let Err(e) = open_regular(&log.path) {

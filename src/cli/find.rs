@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::args::FindArgs;
 use super::corpus::IncludeLogs;
-use super::print::{Answer, Cell, Reported, Text, TextStyle, print_error};
+use super::print::{Answer, Cell, Reported, Text, TextStyle};
 use super::recall::hit_json;
-use super::select::say_no_store;
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::insight::ledger::{date_by_git, directory};
@@ -41,13 +40,9 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
         let hits: Vec<(Closeness, Hit)> = hits.collect();
         (found.total, hits, sources.has_logs())
     })?;
-    if hits.is_empty() && stores.is_empty() && !has_logs {
-        say_no_store();
+    if hits.is_empty() {
+        world.say_nothing_found(&stores, has_logs);
     }
-    let moved = hits.is_empty().then(|| world.moved_here()).flatten();
-    moved
-        .iter()
-        .for_each(|moved| print_error(moved.trim_start()));
     let results: Vec<Value> = hits.iter().map(found_json).collect();
     let rows: Vec<Vec<Cell>> = hits.iter().map(|(_, hit)| row(hit)).collect();
     Answer::ending(

@@ -7,7 +7,8 @@ use serde_json::json;
 use super::args::HistoryArgs;
 use super::change::{record_json, short_id};
 use super::print::{
-    Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, format_age, print_error,
+    Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, counted, format_age,
+    print_error,
 };
 use super::world::World;
 use super::{Failure, Outcome};
@@ -143,10 +144,6 @@ fn prune(args: &HistoryArgs, world: &World) -> Reported<'static> {
 }
 
 fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
-    let count = |number: usize, what: &str| match number {
-        1 => format!("1 {what}"),
-        number => format!("{number} {what}s"),
-    };
     let verb = match (run, pruned.changes) {
         (RunMode::Dry, _) => "would be removed",
         (RunMode::Real, 1) => "was removed",
@@ -154,8 +151,8 @@ fn format_pruned(pruned: &Pruned, run: RunMode) -> String {
     };
     format!(
         "{} {verb}, with {}; {} kept: {} instead of {}",
-        count(pruned.changes, "change"),
-        count(pruned.versions, "version"),
+        counted(pruned.changes, "change"),
+        counted(pruned.versions, "version"),
         pruned.kept,
         format_size(pruned.bytes_after),
         format_size(pruned.bytes_before)

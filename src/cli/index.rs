@@ -14,6 +14,10 @@ use crate::core::change::{Change, ChangeRequest, plan, plan_and_commit};
 use crate::core::memory::Memory;
 use crate::core::memory::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::store::Store;
+use crate::core::text::display::first_few;
+
+/// How many files a warning names.
+pub(super) const FEW: usize = 5;
 
 pub(super) fn run<'a>(args: &'a IndexArgs, world: &World) -> Reported<'a> {
     let stores = world.memory_stores()?;
@@ -188,18 +192,7 @@ pub(super) fn unseen_in_words(unseen: &[String]) -> Option<String> {
             index::BUDGET_LINES,
             index::BUDGET_BYTES / 1000,
             index::INDEX,
-            first_few(unseen)
+            first_few(FEW, unseen)
         )
     })
-}
-
-/// Lists the first few files, and how many more there are.
-pub(super) fn first_few(files: &[String]) -> String {
-    const FEW: usize = 5;
-    let first = files.iter().take(FEW).map(String::as_str);
-    let first = first.collect::<Vec<_>>().join(", ");
-    match files.len().saturating_sub(FEW) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error};
+use super::print::{Cell, Json, Printer, Report, Reported, TextStyle, print_error, shortened};
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
 use crate::core::memory::Memory;
@@ -64,6 +64,8 @@ impl Report for ListReport {
     }
 }
 
+const LONGEST_SUMMARY: usize = 100;
+
 fn row(memory: &Memory) -> Vec<Cell> {
     let day = memory.updated.as_deref().unwrap_or_default();
     let summary = match memory.summary.as_str() {
@@ -79,7 +81,7 @@ fn row(memory: &Memory) -> Vec<Cell> {
         Cell::plain(memory.category.as_deref().unwrap_or_default()),
         Cell::number(TextStyle::Quiet, format_size(memory.size)),
         Cell::new(TextStyle::Quiet, day.split('T').next().unwrap_or_default()),
-        Cell::plain(shortened(summary)),
+        Cell::plain(shortened(summary, LONGEST_SUMMARY).replace('\n', " ")),
     ]
 }
 
@@ -89,16 +91,6 @@ fn entry_rows(store: &Store, memory: &Memory) -> Vec<Vec<Cell>> {
         vec![Cell::plain(format!("{indent}#{}", entry.slug))]
     });
     rows.collect()
-}
-
-/// Shortens a summary to 100 characters on one line.
-fn shortened(summary: &str) -> String {
-    const MOST: usize = 100;
-    let mut short: String = summary.chars().take(MOST).collect();
-    if short.len() < summary.len() {
-        short.push('…');
-    }
-    short.replace('\n', " ")
 }
 
 fn as_json(store: &Store, memory: &Memory) -> Value {

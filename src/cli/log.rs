@@ -6,7 +6,9 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::args::LogArgs;
-use super::print::{Json, Printer, Report, Reported, TextStyle};
+use super::print::{
+    Json, Printer, Report, Reported, TextStyle, exact_time, print_error, short_time, shortened,
+};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
@@ -95,7 +97,7 @@ pub(super) fn run<'a>(args: &'a LogArgs, world: &World) -> Reported<'a> {
         Err(failure) => return Err(failure),
     };
     if let Some(why) = transcript.skipped.over_limits() {
-        super::print::print_error(&format!("warning: {}: {why}", file.path.display()));
+        print_error(&format!("warning: {}: {why}", file.path.display()));
     }
     let results = transcript.messages.iter();
     let subagents =
@@ -156,8 +158,7 @@ impl Report for LogReport<'_> {
 }
 
 fn is_shown(message: &Message, args: &LogArgs) -> bool {
-    args.role
-        .is_none_or(|role| Role::from(role) == message.role)
+    args.role.is_none_or(|role| role == message.role)
         && (args.injected || message.origin != Origin::Injected)
         && match message.kind {
             MessageKind::Thinking => args.thinking,
@@ -230,12 +231,8 @@ impl LogReport<'_> {
     fn call(&self, message: &Message) -> String {
         /// The most characters of the input.
         const LONGEST_INPUT: usize = 100;
-        let text = one_line(&self.text(message));
-        let mut short: String = text.chars().take(LONGEST_INPUT).collect();
-        if short.len() < text.len() {
-            short.push('…');
-        }
-        format!("{} {short}", self.title(message))
+        let input = shortened(&one_line(&self.text(message)), LONGEST_INPUT);
+        format!("{} {input}", self.title(message))
     }
 
     /// Formats the tool of a call or a result, and the log of the subagent that it started.
@@ -289,7 +286,7 @@ impl LogReport<'_> {
                     printer.line("")?;
                 }
                 let who = printer.paint(TextStyle::Strong, speaker(file, message));
-                let when = message.time.and_then(stamp).unwrap_or_default();
+                let when = message.time.and_then(short_time).unwrap_or_default();
                 let when = printer.paint(TextStyle::Quiet, &when);
                 printer.styled_line(format!("{who}  {when}").trim_end())?;
             }
@@ -317,7 +314,7 @@ impl LogReport<'_> {
         let mut before: Option<&Message> = None;
         for message in self.shown() {
             if before.is_none_or(|before| speaker(file, before) != speaker(file, message)) {
-                let when = message.time.and_then(stamp).unwrap_or_default();
+                let when = message.time.and_then(short_time).unwrap_or_default();
                 let heading = format!("{} {when}", speaker(file, message));
                 out.push_str(&format!("\n## {}\n", heading.trim_end()));
             }
@@ -358,15 +355,4 @@ fn speaker(file: &LogFile, message: &Message) -> &'static str {
         (Role::System, _) => "notice",
         (Role::Tool, _) => "tool",
     }
-}
-
-/// Formats a time as RFC 3339, with its fraction of a second and its zone.
-pub(super) fn exact_time(ms: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
-    Some(time.to_string())
-}
-
-fn stamp(ms: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
-    Some(time.strftime("%Y-%m-%d %H:%M").to_string())
 }

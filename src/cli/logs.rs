@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::Outcome;
 use super::args::LogsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
-use super::log::exact_time;
-use super::print::{Answer, Cell, Reported, Text, TextStyle, format_age};
+use super::print::{
+    Answer, Cell, Reported, Text, TextStyle, counted, exact_time, format_age, print_error,
+    shortened,
+};
 use super::recall::hit_json;
 use super::world::World;
 use crate::core::log::{Agent, Role};
@@ -54,7 +56,7 @@ fn listing(
     filter: &ParsedLogFilter<'_>,
     world: &World,
 ) -> (Vec<Value>, Vec<Vec<Cell>>) {
-    let speaks = args.role.map(|role| logs_with_role(corpus, role.into()));
+    let speaks = args.role.map(|role| logs_with_role(corpus, role));
     let listings = listings(corpus);
     let logs: Vec<(usize, Log<'_>)> = corpus
         .logs()
@@ -66,7 +68,7 @@ fn listing(
     for unknown in logs_not_understood(catalog, corpus, files) {
         let path = world.short_path(&unknown.path);
         let name = unknown.agent.name();
-        super::print::print_error(&safe(&format!(
+        print_error(&safe(&format!(
             "warning: {path}: this log of {name} is not understood: {}",
             unknown.why
         )));
@@ -194,10 +196,6 @@ fn row(listed: &Listed<'_>, letters: usize, world: &World) -> Vec<Cell> {
             session.size,
         ),
     };
-    let mut short: String = title.chars().take(LONGEST).collect();
-    if short.len() < title.len() {
-        short.push('…');
-    }
     let id: String = listed.id().chars().take(letters).collect();
     let project = cwd.map(|cwd| world.short_path(cwd.as_ref()));
     let now = world.moment.time.as_millisecond();
@@ -205,16 +203,10 @@ fn row(listed: &Listed<'_>, letters: usize, world: &World) -> Vec<Cell> {
         Cell::new(TextStyle::Strong, id),
         Cell::plain(agent),
         Cell::number(TextStyle::Plain, format_age(listed.last(), now)),
-        Cell::number(
-            TextStyle::Quiet,
-            match turns {
-                1 => "1 turn".to_owned(),
-                turns => format!("{turns} turns"),
-            },
-        ),
+        Cell::number(TextStyle::Quiet, counted(turns, "turn")),
         Cell::number(TextStyle::Quiet, format_size(size)),
         Cell::new(TextStyle::Quiet, project.unwrap_or_default()),
-        Cell::plain(short),
+        Cell::plain(shortened(&title, LONGEST)),
     ]
 }
 

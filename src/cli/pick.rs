@@ -1,20 +1,15 @@
 //! `tome pick`: the finder alone, which prints the picked hits for a shell.
 
-use super::args::{PickArgs, PrintArg};
+use super::args::PickArgs;
 use super::print::Printer;
 use super::world::World;
 use super::{CommandResult, Outcome, ui};
-use crate::tui::{Exit, Pick, Print};
+use crate::tui::{Exit, Pick};
 
 /// Opens the finder on the terminal and prints the picked hits.
 pub(super) fn run(args: &PickArgs, world: &World, printer: &mut Printer) -> CommandResult {
     let pick = Pick {
-        print: match args.print {
-            PrintArg::Citation => Print::Citation,
-            PrintArg::Text => Print::Text,
-            PrintArg::Path => Print::Path,
-            PrintArg::Resume => Print::Resume,
-        },
+        print: args.print,
         query: args.query.join(" "),
     };
     let Exit::Picked(picked) = ui::open(None, Some(pick), world)? else {

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::args::{ColorChoice, Common};
+use super::args::Common;
 use super::{CommandResult, Failure, Outcome};
 use crate::core::disk::error::Conflict;
 use crate::core::memory::config::{Color, Settings};
@@ -20,11 +20,6 @@ pub(super) trait Report {
 
     /// Prints the text.
     fn print(&self, printer: &mut Printer) -> io::Result<()>;
-
-    /// Whether a flag of the verb itself asks for JSON, or for text.
-    fn is_json(&self) -> Option<bool> {
-        None
-    }
 
     /// How the verb ends.
     fn outcome(&self) -> Outcome {
@@ -90,8 +85,6 @@ pub(super) enum Text<'a> {
     /// The content of a file.
     Content(Vec<u8>),
     Table(Vec<Vec<Cell>>),
-    /// A table, and a line below it.
-    TableAndLine(Vec<Vec<Cell>>, String),
     /// A message on standard error.
     Error(String),
     /// Whatever this prints.
@@ -154,10 +147,6 @@ impl Report for Answer<'_> {
             Text::Diff(diff) => printer.diff(diff),
             Text::Content(bytes) => printer.content(bytes),
             Text::Table(rows) => printer.table(rows),
-            Text::TableAndLine(rows, line) => {
-                printer.table(rows)?;
-                printer.line(line)
-            }
             Text::Error(text) => {
                 print_error(text);
                 Ok(())
@@ -216,12 +205,7 @@ impl TextStyle {
 impl Printer {
     pub(super) fn from_process(common: &Common, settings: &Settings) -> Self {
         let terminal = io::stdout().is_terminal();
-        let wanted = match common.color {
-            Some(ColorChoice::Auto) => Color::Auto,
-            Some(ColorChoice::Always) => Color::Always,
-            Some(ColorChoice::Never) => Color::Never,
-            None => settings.color,
-        };
+        let wanted = common.color.unwrap_or(settings.color);
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self {
             out: Box::new(BufWriter::new(io::stdout())),
@@ -259,14 +243,13 @@ impl Printer {
 
     /// Prints a report in the form that was asked for.
     pub(super) fn report(&mut self, mut report: Box<dyn Report + '_>) -> CommandResult {
-        let is_json = report.is_json().unwrap_or(self.json);
-        if !is_json {
+        if !self.json {
             report.print(self)?;
         }
         if let Some(failure) = report.failure() {
             return Err(failure);
         }
-        if is_json {
+        if self.json {
             self.object(report.json()?)?;
         }
         Ok(report.outcome())
@@ -441,6 +424,34 @@ impl Cell {
             ..Self::new(role, text)
         }
     }
+}
+
+/// Formats a number of things, each of which has this name: `1 log`, `2 logs`.
+pub(super) fn counted(count: impl TryInto<u64>, name: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {name}"),
+        count => format!("{count} {name}s"),
+    }
+}
+
+/// Shortens a text to so many characters.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Formats a time as RFC 3339, with its fraction of a second and its zone.
+pub(super) fn exact_time(ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.to_string())
+}
+
+/// Formats a time to the minute.
+pub(super) fn short_time(ms: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(ms).ok()?;
+    Some(time.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 /// Prints a message on standard error.

@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::args::{RecallArgs, ScopeName};
+use super::args::RecallArgs;
 use super::corpus::IncludeLogs;
-use super::print::{Answer, Reported, Text, print_error};
-use super::select::say_no_store;
+use super::print::{Answer, Reported, Text, exact_time};
 use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
@@ -37,11 +36,7 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     }
     let request = RecallRequest {
         query: &query,
-        scope: match args.scope {
-            ScopeName::All => Scope::All,
-            ScopeName::Detail => Scope::Detail,
-            ScopeName::Messages => Scope::Messages,
-        },
+        scope: args.scope,
         limit: match args.limit {
             0 => world.settings.recall_limit,
             limit => limit as usize,
@@ -84,13 +79,9 @@ pub(super) fn run(args: &RecallArgs, world: &World) -> Reported<'static> {
     if answer.hits.is_empty() && are_lessons {
         return lessons_found(&text, &[]);
     }
-    if answer.hits.is_empty() && stores.is_empty() && !has_logs {
-        say_no_store();
+    if answer.hits.is_empty() {
+        world.say_nothing_found(&stores, has_logs);
     }
-    let moved = answer.hits.is_empty().then(|| world.moved_here()).flatten();
-    moved
-        .iter()
-        .for_each(|moved| print_error(moved.trim_start()));
     let results: Vec<Value> = answer.hits.iter().map(hit_json).collect();
     Answer::ending(
         Outcome::found(!answer.hits.is_empty()),
@@ -110,15 +101,12 @@ pub(super) fn hit_json(hit: &Hit) -> Value {
         "citation": hit.citation.to_string(),
         "score": hit.score,
     });
-    let time = hit
-        .time
-        .and_then(|time| jiff::Timestamp::from_millisecond(time).ok());
     let optional = [
         ("type", hit.category.clone().map(Value::from)),
         ("role", hit.role.map(|role| json!(role))),
         ("agent", hit.agent.map(|agent| json!(agent.name()))),
         ("session", hit.session.clone().map(Value::from)),
-        ("timestamp", time.map(|time| Value::from(time.to_string()))),
+        ("timestamp", hit.time.and_then(exact_time).map(Value::from)),
         ("copies", (hit.copies > 0).then(|| hit.copies.into())),
     ];
     for (key, given) in optional {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::ReviewArgs;
 use super::change::{ChangeOptions, carry_out, record_json};
 use super::print::{
-    Answer, Json, Printer, Report, Reported, Text, TextStyle, print_error, print_note,
+    Answer, Json, Printer, Report, Reported, Text, TextStyle, exact_time, print_error, print_note,
 };
 use super::world::{World, or_left_out};
 use super::{Failure, Outcome};
@@ -238,10 +238,6 @@ impl Report for ReviewReport<'_> {
 }
 
 fn item_json(store: &Store, item: &Item) -> Value {
-    let time = jiff::Timestamp::from_millisecond(item.time);
-    let deleted = item
-        .deleted_before
-        .and_then(|time| jiff::Timestamp::from_millisecond(time).ok());
     let hunks: Vec<Value> = item
         .hunks
         .iter()
@@ -264,13 +260,13 @@ fn item_json(store: &Store, item: &Item) -> Value {
         "path": item.path,
         "change": item.change,
         "renamed_from": item.renamed_from,
-        "time": time.map(|time| time.to_string()).unwrap_or_default(),
+        "time": exact_time(item.time).unwrap_or_default(),
         "author": {
             "agent": item.author.who,
             "session": origin.map(|origin| &origin.session),
             "citation": origin.and_then(|origin| origin.citation.as_ref()),
         },
-        "deleted_before": deleted.map(|time| time.to_string()),
+        "deleted_before": item.deleted_before.and_then(exact_time),
         "proposal": item.proposal,
         "sent": item.sent,
         "misfit": item.misfit,

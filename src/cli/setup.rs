@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::args::SetupArgs;
 use super::print::{Printer, print_error, print_note};
-use super::world::World;
+use super::world::{World, agent_named};
 use super::{CommandResult, Failure, Outcome};
 use crate::core::Error;
 use crate::core::disk::private::{leftovers, sweep};
@@ -25,25 +25,11 @@ use crate::setup::{
 };
 
 pub(super) fn run(args: &SetupArgs, world: &World, printer: &mut Printer) -> CommandResult {
-    let known = || {
-        AGENTS
-            .iter()
-            .map(|agent| agent.name())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     if !world.common.store.is_empty() || world.common.all {
         let what = "setup is about an agent's settings; --store and --all do nothing here";
         return Err(Failure::Usage(what.to_owned()));
     }
-    let agent = Agent::named(&args.agent).filter(|agent| AGENTS.contains(agent));
-    let agent = agent.ok_or_else(|| {
-        Failure::Usage(format!(
-            "no agent '{}'; known agents: {}",
-            args.agent,
-            known()
-        ))
-    })?;
+    let agent = agent_named(&args.agent, AGENTS.into_iter())?;
     world.sweep();
     let (environment, dirs) = (&world.environment, homes(world));
     let program = program();

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use super::Outcome;
 use super::args::StatsArgs;
 use super::corpus::{LogCorpus, ParsedLogFilter};
-use super::print::{Answer, Cell, Reported, Text, TextStyle};
+use super::print::{Answer, Cell, Reported, TextStyle};
 use super::world::World;
 use crate::core::insight::checkup::Folder;
 use crate::core::search::catalog::listings;
@@ -37,21 +36,19 @@ pub(super) fn run(args: &StatsArgs, world: &World) -> Reported<'static> {
     let counts = world.read_corpus(|logs| counts(logs, &filter, world))?;
     let stats = counts.iter().map(|(key, count)| as_json(key, count));
     let cache = Folder::at(&world.cache);
-    Answer::ending(
-        Outcome::found(!counts.is_empty()),
-        json!({
-            "stats": stats.collect::<Vec<Value>>(),
-            "cache": { "path": cache.path.to_string_lossy(), "files": cache.files, "bytes": cache.bytes },
-        }),
-        Text::TableAndLine(
-            table(&counts),
-            format!(
-                "\nThe cache takes {}: {}",
-                format_size(cache.bytes),
-                world.short_path(&cache.path)
-            ),
-        ),
-    )
+    let json = json!({
+        "stats": stats.collect::<Vec<Value>>(),
+        "cache": { "path": cache.path.to_string_lossy(), "files": cache.files, "bytes": cache.bytes },
+    });
+    let size = format_size(cache.bytes);
+    let cache = format!(
+        "\nThe cache takes {size}: {}",
+        world.short_path(&cache.path)
+    );
+    Answer::found(!counts.is_empty(), json, move |printer| {
+        printer.table(&table(&counts))?;
+        printer.line(&cache)
+    })
 }
 
 /// Counts over the logs that the filter allows, per agent and project.

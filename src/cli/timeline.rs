@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::args::{EventsArgs, GripArgs, TeleportArgs, TocArgs};
 use super::corpus::LogCorpus;
-use super::log::exact_time;
-use super::print::{Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, print_error};
+use super::print::{
+    Answer, Cell, Json, Printer, Report, Reported, Text, TextStyle, exact_time, print_error,
+    short_time, shortened,
+};
 use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
@@ -27,7 +29,7 @@ use crate::core::log::marked_id;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::memory::layout::format_size;
-use crate::core::text::display::{safe, safe_line};
+use crate::core::text::display::{first_few, safe, safe_line};
 use crate::core::text::time::Edge;
 
 impl World {
@@ -117,7 +119,7 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
                         .map_err(|e| Failure::Usage(format!("{id}: {e}")))?;
                     timeline.node(&id).into_iter().collect()
                 }
-                (None, Some(level)) => timeline.nodes(level.into()),
+                (None, Some(level)) => timeline.nodes(level),
                 (None, None) => timeline.root(),
             };
             (timeline, nodes)
@@ -291,8 +293,7 @@ impl Report for TocReport {
 }
 
 fn short_stamp(time: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(time).unwrap_or_default();
-    time.strftime("%Y-%m-%d %H:%M").to_string()
+    short_time(time).unwrap_or_default()
 }
 
 fn show_node(node: &Node, printer: &mut Printer) -> io::Result<()> {
@@ -325,17 +326,8 @@ fn show_node(node: &Node, printer: &mut Printer) -> io::Result<()> {
         printer.line(&format!("  keywords: {}", node.keywords.join(", ")))?;
     }
     if !node.files.is_empty() {
-        let shown: Vec<&str> = node
-            .files
-            .iter()
-            .take(MOST_FILES)
-            .map(String::as_str)
-            .collect();
-        let more = match node.files.len().saturating_sub(MOST_FILES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        printer.line(&format!("  files: {}{more}", shown.join(", ")))?;
+        let files = first_few(MOST_FILES, &node.files);
+        printer.line(&format!("  files: {files}"))?;
     }
     for (id, title) in &node.children {
         let id = printer.paint(TextStyle::Quiet, id);
@@ -400,10 +392,8 @@ fn show_events(rows: &[Value], longest: usize, printer: &mut Printer) -> io::Res
         } else {
             longest
         };
-        let short: String = line.chars().take(longest).collect();
-        let dots = if short.len() < line.len() { "…" } else { "" };
         let place = printer.paint(TextStyle::Quiet, &place);
-        let short = printer.paint(TextStyle::Plain, &format!("{short}{dots}"));
+        let short = printer.paint(TextStyle::Plain, &shortened(&line, longest));
         printer.styled_line(&format!("{place}  {short}"))?;
         show_calls(row, printer)?;
     }

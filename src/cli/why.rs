@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::WhyArgs;
 use super::change;
 use super::corpus::LogCorpus;
-use super::print::{Answer, Printer, Reported, TextStyle, print_note};
+use super::print::{Answer, Printer, Reported, TextStyle, exact_time, print_note};
 use super::world::World;
 use crate::core::Error;
 use crate::core::change::history::Record;
@@ -101,15 +101,12 @@ fn writing_calls(LogCorpus { corpus, .. }: &LogCorpus<'_>, file: &Path) -> Vec<R
 }
 
 fn as_json(reason: &Reason, line: Option<usize>) -> Value {
-    let time = reason
-        .time
-        .and_then(|time| jiff::Timestamp::from_millisecond(time).ok());
     json!({
         "agent": reason.agent,
         "session": reason.session,
         "title": reason.title,
         "citation": reason.cite(reason.line),
-        "time": time.map(|time| time.to_string()),
+        "time": reason.time.and_then(exact_time),
         "tool": reason.tool,
         "use": reason.usage.name(),
         "file": reason.file.display().to_string(),

@@ -20,7 +20,7 @@ use crate::core::change::history::{History, Wait};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::disk::trust::program_in;
 use crate::core::insight::curate::git::Git;
-use crate::core::log::LogLocations;
+use crate::core::log::{Agent, LogLocations};
 use crate::core::memory::config::{KEYS, Settings, Warning, allowed_by, expand, variable};
 use crate::core::memory::demo::{Demo, unpack};
 use crate::core::memory::discover::{DiscoveryScope, Environment, claude_stores, project_folders};
@@ -207,6 +207,19 @@ impl World {
             DiscoveryScope::Project
         }
     }
+}
+
+/// Returns the agent of this name, if it is one of these.
+pub(super) fn agent_named(
+    name: &str,
+    known: impl Iterator<Item = Agent> + Clone,
+) -> Result<Agent, Failure> {
+    let found = Agent::named(name).filter(|agent| known.clone().any(|one| one == *agent));
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.map(Agent::name).collect();
+        let known = known.join(", ");
+        Failure::Usage(format!("no agent '{name}'; known agents: {known}"))
+    })
 }
 
 /// Returns what was read of a store; `None` with a warning for one that is left out.

@@ -321,7 +321,7 @@ const FORMATS: &[Format] = &[
 
 impl Agent {
     /// Returns every agent whose logs can be read.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
         FORMATS.iter().map(|format| format.agent)
     }
 

@@ -7,6 +7,7 @@ use crate::core::memory::FileKind;
 use crate::core::memory::layout::{Layout, coder, index, session};
 use crate::core::memory::store::Store;
 use crate::core::text::display::safe;
+use crate::core::text::link::{percent_decode, percent_encode};
 use crate::core::{Error, Result};
 
 /// A resource in the list.
@@ -28,7 +29,7 @@ pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
     let mut listed = Vec::new();
     for store in setup.present() {
         listed.push(ResourceEntry {
-            uri: format!("{SCHEME}{}", encoded(store.name())),
+            uri: format!("{SCHEME}{}", percent_encode(store.name())),
             name: store.name().to_owned(),
             about: format!(
                 "What an agent reads of this {} store when a session starts",
@@ -58,7 +59,11 @@ pub(super) fn list(setup: &ServerSetup) -> Result<Vec<ResourceEntry>> {
 
 fn file(store: &Store, path: &str, about: &str, size: u64) -> ResourceEntry {
     ResourceEntry {
-        uri: format!("{SCHEME}{}/{}", encoded(store.name()), encoded(path)),
+        uri: format!(
+            "{SCHEME}{}/{}",
+            percent_encode(store.name()),
+            percent_encode(path)
+        ),
         name: format!("{}:{path}", store.name()),
         about: about.to_owned(),
         size: Some(size),
@@ -71,17 +76,14 @@ pub(super) fn locate<'a>(setup: &'a ServerSetup, uri: &str) -> Result<(&'a Store
     let none = || Error::not_found(uri);
     let rest = uri.strip_prefix(SCHEME).ok_or_else(none)?;
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let (name, path) = (
-        decoded(name).ok_or_else(none)?,
-        decoded(path).ok_or_else(none)?,
-    );
+    let (name, path) = (percent_decode(name), percent_decode(path));
     let store = setup
         .stores
         .iter()
         .map(|served| &served.store)
         .find(|store| store.name() == name)
         .ok_or_else(none)?;
-    Ok((store, path))
+    Ok((store, path.into_owned()))
 }
 
 /// Returns the text of the resource at a URI.
@@ -110,47 +112,4 @@ pub(super) fn read(setup: &ServerSetup, uri: &str) -> Result<String> {
         }
         None => shown,
     })
-}
-
-/// Percent-encodes a text for a URI.
-fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                (byte as char).to_string()
-            }
-            other => format!("%{other:02X}"),
-        })
-        .collect()
-}
-
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        match (first, tail) {
-            (b'%', [high, low, after @ ..]) => {
-                let digit = |c: &u8| (*c as char).to_digit(16);
-                bytes.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
-                rest = after;
-            }
-            _ => bytes.push(*first),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_any_script_go_through_a_uri() {
-        for name in ["a/b c.md", "메모 #1.md", "100%.md", ".memory"] {
-            assert_eq!(decoded(&encoded(name)).as_deref(), Some(name));
-        }
-        assert_eq!(decoded("%zz"), None);
-        assert_eq!(decoded("%F"), Some("%F".to_owned()));
-    }
 }

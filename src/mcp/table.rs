@@ -132,7 +132,7 @@ impl Served {
         // Patches have a second form, which their tool knows.
         let is_checked = |field: &&Field| {
             let is_plain = !matches!(field.form, FieldType::Patches);
-            field.need == Requirement::Must && field.only.is_none() && is_plain
+            field.is_required && field.only.is_none() && is_plain
         };
         let fields = tool.fields.iter().filter(is_checked);
         fields.map(|field| self.shown_name(field)).collect()
@@ -148,7 +148,7 @@ impl Served {
             let name = self.shown_name(field);
             properties.insert(name.to_owned(), field.schema(self));
             // A field of one layout is required as soon as that layout is used; the others ignore it.
-            if field.need == Requirement::Must {
+            if field.is_required {
                 required.push(name);
             }
         }
@@ -183,7 +183,7 @@ pub(super) const STORE: &str = "store";
 pub(super) struct Field {
     name: &'static str,
     form: FieldType,
-    need: Requirement,
+    is_required: bool,
     about: &'static str,
     /// The only layout that has this field.
     only: Option<Layout>,
@@ -201,20 +201,13 @@ pub(super) enum FieldType {
     Patches,
 }
 
-/// Whether a field is required.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Requirement {
-    Must,
-    May,
-}
-
 impl Field {
     /// Returns a required field.
     pub(super) const fn must(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
             name,
             form,
-            need: Requirement::Must,
+            is_required: true,
             about,
             only: None,
             explained_for: None,
@@ -224,7 +217,7 @@ impl Field {
     /// Returns an optional field.
     pub(super) const fn may(name: &'static str, form: FieldType, about: &'static str) -> Self {
         Self {
-            need: Requirement::May,
+            is_required: false,
             ..Self::must(name, form, about)
         }
     }

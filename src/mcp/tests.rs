@@ -143,11 +143,23 @@ fn odd_value() -> impl Strategy<Value = Value> {
         "b.md/c.md",
         "2026-13-45",
         "toc:week:2026:W99",
+        "a\0b",
+        "-rf",
+        "con\r\nvict.md",
+        "\u{202e}gpj.md",
+        "%2e%2e/x.md",
+        "---\nname: x\n---\n",
+        "a.md#L1-99999999999999999999",
     ]);
+    let deep = (0..100).fold(json!(1), |value, _| json!([value]));
     prop_oneof![
         path.prop_map(Value::from),
         any::<String>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        Just(deep),
+        Just(json!({ "a": { "b": [] } })),
+        Just(json!("x".repeat(100_000))),
         any::<bool>().prop_map(Value::from),
         Just(Value::Null),
         any::<Vec<String>>().prop_map(Value::from),

@@ -139,8 +139,7 @@ fn a_client_made_from_the_reflected_schema_calls_every_method() {
         let day = &day["node"];
         assert_eq!(day["title"], "Monday, January 15, 2024");
         assert_eq!(day["level"], "day");
-        let command_line = home.ok(&["--json", "toc", "toc:day:2024-01-15"]);
-        let command_line: Value = serde_json::from_str(&command_line).expect("JSON");
+        let command_line = home.json(" toc toc:day:2024-01-15");
         let command_line = &command_line["node"];
         assert!(day["version"].as_str().is_some_and(|hash| !hash.is_empty()));
         assert_eq!(
@@ -272,7 +271,7 @@ fn parallel_ingests_lose_nothing_while_hooks_write() {
         });
     });
     // A hook that found the store locked set its event aside; whoever reads next appends it.
-    home.ok(&["stores"]);
+    home.ok("stores");
     let [(_, ids)] = &stored(&home)[..] else {
         panic!("one store");
     };
@@ -506,7 +505,7 @@ fn it_listens_only_where_no_other_machine_or_user_gets() {
     assert!(socket.starts_with(home.path().join(".local/share/tome")));
     assert_eq!(mode(&socket), 0o600);
     assert_eq!(mode(socket.parent().expect("a folder")), 0o700);
-    let second = home.run(&["serve"]);
+    let second = home.run("serve");
     assert_eq!(second.code, 2, "{second:?}");
     assert!(
         second.err.contains("a server is listening there"),
@@ -515,7 +514,7 @@ fn it_listens_only_where_no_other_machine_or_user_gets() {
 
     // Nothing but a socket is replaced, and no socket is put where others could replace it.
     let file = home.file("project/file", "text");
-    let taken = home.run(&["serve", "--socket", "file"]);
+    let taken = home.run("serve --socket file");
     assert_eq!(taken.code, 2, "{taken:?}");
     assert!(
         taken.err.contains("something else than a socket"),
@@ -524,7 +523,7 @@ fn it_listens_only_where_no_other_machine_or_user_gets() {
     assert_eq!(fs::read_to_string(file).expect("there"), "text");
     let open = home.path().join("open");
     fs::create_dir(&open).expect("a folder");
-    fs::set_permissions(&open, fs::Permissions::from_mode(0o720)).expect("set");
+    support::chmod(&open, 0o720);
     let socket_there = open.join("s.sock");
     let refused = home.run(&["serve", "--socket", &socket_there.display().to_string()]);
     assert!(refused.err.contains("others can write"), "{refused:?}");

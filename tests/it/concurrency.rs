@@ -1,8 +1,6 @@
 //! Many processes at once: every change is applied or reported, none is lost.
 
-use std::process::Command;
-
-use crate::support::{Home, RunOutput};
+use crate::support::{Home, json_of};
 
 const WORKERS: usize = 8;
 const ROUNDS: usize = 50;
@@ -40,8 +38,7 @@ fn eight_processes_patching_one_file_lose_nothing() {
         })
         .sum();
     assert_eq!(counted, applied, "{text}");
-    let history = home.ok(&["history", "--json", "--limit", "1000"]);
-    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    let history = home.json("history --limit 1000");
     assert_eq!(history["changes"].as_array().map(Vec::len), Some(applied));
 }
 
@@ -51,9 +48,7 @@ fn work(home: &Home, worker: usize) -> (usize, usize) {
     for _ in 0..ROUNDS {
         let old = format!("worker {worker}: {applied}.");
         let new = format!("worker {worker}: {}.", applied + 1);
-        let mut command: Command =
-            home.command(&["patch", "facts/count.md", "--old", &old, "--new", &new]);
-        let output = RunOutput::of(&command.output().expect("runs"));
+        let output = home.run(&["patch", "facts/count.md", "--old", &old, "--new", &new]);
         match output.code {
             0 => applied += 1,
             2 if output.err.contains("has changed since it was read") => conflicts += 1,
@@ -66,27 +61,21 @@ fn work(home: &Home, worker: usize) -> (usize, usize) {
 #[test]
 fn events_of_many_processes_are_all_there() {
     let home = Home::new();
-    home.file("project/.memory/events.jsonl", "");
+    home.memory("events.jsonl", "");
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {
             let home = &home;
             scope.spawn(move || {
                 for round in 0..10 {
-                    home.ok(&[
-                        "append",
-                        "events.jsonl",
-                        "--content",
-                        &format!("{worker}-{round}"),
-                    ]);
+                    home.ok(&format!("append events.jsonl --content {worker}-{round}"));
                 }
             });
         }
     });
-    let text = home.read("project/.memory/events.jsonl");
+    let text = home.read_memory("events.jsonl");
     let mut texts: Vec<String> = text
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("whole lines"))
-        .map(|event| event["text"].as_str().expect("text").to_owned())
+        .map(|line| json_of(line)["text"].as_str().expect("text").to_owned())
         .collect();
     texts.sort();
     texts.dedup();
@@ -109,7 +98,7 @@ fn two_writers_of_a_hundred_memories_leave_an_index_that_needs_no_mending_twenty
 
 fn two_writers(count: usize) {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    home.memory("MEMORY.md", "# Memory\n\n(empty)\n");
     std::thread::scope(|scope| {
         for (writer, kind) in ["user", "project"].into_iter().enumerate() {
             let home = &home;
@@ -121,9 +110,9 @@ fn two_writers(count: usize) {
             });
         }
     });
-    let output = home.run(&["index", "--check"]);
+    let output = home.run("index --check");
     assert_eq!(output.code, 0, "{output:?}");
-    let index = home.read("project/.memory/MEMORY.md");
+    let index = home.read_memory("MEMORY.md");
     let listed = index.lines().filter(|line| line.starts_with("- [")).count();
     assert_eq!(listed, 2 * count, "{index}");
 }

@@ -17,14 +17,10 @@ fn project() -> Home {
     home
 }
 
-fn json(home: &Home, args: &[&str]) -> Value {
-    serde_json::from_str(&home.ok(args)).expect("JSON")
-}
-
 #[test]
 fn the_pieces_of_an_agent_are_listed_with_bytes_tokens_and_what_is_not_sent() {
     let home = project();
-    let told = json(&home, &["context", "--agent", "claude-code", "--json"]);
+    let told = home.json("context --agent claude-code");
     assert_eq!(told["schema"], 1);
     assert_eq!(told["agent"], "claude-code");
     assert_eq!(
@@ -71,7 +67,7 @@ fn the_pieces_of_an_agent_are_listed_with_bytes_tokens_and_what_is_not_sent() {
         ]
     );
     assert_eq!(told["tokens"], 10);
-    let text = home.ok(&["context", "--agent", "claude-code"]);
+    let text = home.ok("context --agent claude-code");
     starts(
         &text,
         "claude-code in ~/project: 35 B, 10 tokens at 4 characters each\n",
@@ -82,48 +78,36 @@ fn the_pieces_of_an_agent_are_listed_with_bytes_tokens_and_what_is_not_sent() {
 #[test]
 fn another_directory_can_be_asked_about_and_none_is_told_by_the_exit_status() {
     let home = project();
-    let told = json(
-        &home,
-        &[
-            "context",
-            "--agent",
-            "claude-code",
-            "--cwd",
-            "sub",
-            "--json",
-        ],
-    );
+    let told = home.json("context --agent claude-code --cwd sub");
     let pieces = told["pieces"].as_array().expect("a list");
     // The import is outside of that directory, so the agent does not load it.
     let texts: Vec<&str> = pieces.iter().filter_map(|p| p["text"].as_str()).collect();
     assert_eq!(texts, ["Mine.", "Project: @docs/a.md", "", "Below."]);
-    let none = home.run(&["context", "--agent", "gemini", "--json"]);
-    assert_eq!(none.code, 1, "{none:?}");
+    let none = home.finds_nothing("context --agent gemini --json");
     has(&none.out, ["\"pieces\":[]"]);
-    let missing = home.run(&["context", "--agent", "codex", "--cwd", "nowhere"]);
-    assert_eq!(missing.code, 2, "{missing:?}");
-    has(&missing.err, ["nowhere"]);
-    let unknown = home.run(&["context", "--agent", "aider"]);
-    assert_eq!(unknown.code, 2, "{unknown:?}");
-    has(&unknown.err, ["known agents: claude-code, codex, gemini"]);
+    has(
+        home.fails("context --agent codex --cwd nowhere"),
+        ["nowhere"],
+    );
+    has(
+        home.fails("context --agent aider"),
+        ["known agents: claude-code, codex, gemini"],
+    );
 }
 
 #[test]
 fn what_the_hook_adds_is_a_piece_where_tome_is_set_up() {
     let home = project();
-    home.file(
-        "project/.memory/MEMORY.md",
-        "# Memory\n\n- [Zebra](zebra.md) - stripes\n",
-    );
+    home.memory("MEMORY.md", "# Memory\n\n- [Zebra](zebra.md) - stripes\n");
     let kinds = |home: &Home| -> Vec<String> {
-        let told = json(home, &["context", "--agent", "codex", "--json"]);
+        let told = home.json("context --agent codex");
         let pieces = told["pieces"].as_array().expect("a list").iter();
         let told = pieces.map(|piece| format!("{} {}", piece["kind"], piece["text"]));
         told.collect()
     };
     home.file("project/AGENTS.md", "Agents.\n");
     assert_eq!(kinds(&home), [r#""project" "Agents.\n""#]);
-    home.ok(&["setup", "codex", "--yes"]);
+    home.ok("setup codex --yes");
     let with = kinds(&home);
     assert_eq!(with.len(), 2, "{with:?}");
     starts(&with[1], "\"hook\" \"Persistent memory is kept");
@@ -135,7 +119,7 @@ fn of_two_hundred_thousand_imports_some_are_shown_and_the_rest_is_told() {
     let home = Home::new();
     home.file("project/m.md", "m\n");
     home.file("project/GEMINI.md", "@m.md\n".repeat(200_000));
-    let told = home.ok(&["context", "--agent", "gemini", "--json"]);
+    let told = home.ok("context --agent gemini --json");
     assert!(told.contains("only the first 5000"), "{}", told.len());
     assert!(told.len() < 20 << 20, "{}", told.len());
 }

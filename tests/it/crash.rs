@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Home, Paused, copy, directory_in_memory, not_run, report, tree};
+use crate::support::{Home, Paused, copy, directory_in_memory, json_of, not_run, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -15,13 +15,13 @@ type Files = BTreeMap<String, Vec<u8>>;
 struct Scenario {
     name: &'static str,
     setup: fn(&Home),
-    change: &'static [&'static str],
+    change: &'static str,
     /// The verbs that undo and redo it.
     back: [&'static str; 2],
 }
 
 /// Runs `change` and kills it at step `step`; `false` if it ended before.
-fn killed_at(home: &Home, change: &[&str], step: usize) -> bool {
+fn killed_at(home: &Home, change: &str, step: usize) -> bool {
     let paused = home.paused_at(change, step);
     let is_paused = paused.is_some();
     paused.into_iter().for_each(Paused::kill);
@@ -59,7 +59,7 @@ fn run(scenario: &Scenario) -> usize {
         kills += 1;
         // The recovery is killed too, at each of its steps.
         let mut recovery = 1;
-        while killed_at(&home, &["list"], recovery) {
+        while killed_at(&home, "list", recovery) {
             kills += 1;
             recovery += 1;
         }
@@ -84,36 +84,31 @@ fn reset(home: &Home, template: &Path) {
 
 /// Checks that opening the store commits the change or rolls it back, and that undo works.
 fn check_after(home: &Home, (old, new): (&Files, &Files), (at, back): (&str, [&str; 2])) {
-    home.run(&["list"]);
+    home.run("list");
     let settled = tree(&home.project());
     assert!(
         settled == *old || settled == *new,
         "{at}: half a change is left: {:?}",
         settled.keys()
     );
-    let history = home.run(&["history", "--json"]);
-    let history: serde_json::Value =
-        serde_json::from_str(&history.out).expect("the history is readable");
+    let history = home.run("history --json");
+    let history = json_of(&history.out);
     assert!(history["changes"].is_array(), "{at}");
     if settled == *new {
-        home.ok(&[back[0]]);
+        home.ok(back[0]);
         assert_eq!(tree(&home.project()), *old, "{at}: undo after the crash");
-        home.ok(&[back[1]]);
+        home.ok(back[1]);
         assert_eq!(tree(&home.project()), *new, "{at}: redo after the crash");
     }
 }
 
 fn index(home: &Home) {
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     for name in ["a", "b", "c"] {
-        home.ok(&[
-            "write",
-            &format!("{name}.md"),
-            "--type",
-            "user",
-            "--content",
-            &format!("body of {name}, see [a](a.md) and [[b]]"),
-        ]);
+        let content = format!("body of {name}, see [a](a.md) and [[b]]");
+        home.ok(&format!(
+            "write {name}.md --type user --content '{content}'"
+        ));
     }
 }
 
@@ -130,47 +125,34 @@ fn facts(home: &Home) {
 }
 
 fn lessons(home: &Home) {
-    home.file(
-        "project/.memory/semantic/semantic.md",
-        "**Title:** t\n\n**Tags:** #x\n",
-    );
+    home.memory("semantic/semantic.md", "**Title:** t\n\n**Tags:** #x\n");
 }
 
 fn deleted(home: &Home) {
     index(home);
-    home.ok(&["delete", "a.md", "b.md"]);
+    home.ok("delete a.md b.md");
 }
 
 fn undone(home: &Home) {
     deleted(home);
-    home.ok(&["undo"]);
+    home.ok("undo");
 }
 
 fn hand_written(home: &Home) {
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory(
+        "MEMORY.md",
         "# Mine\n\nProse.\n\n- [A](a.md) — hook\n- [[b]] — hook\n\nEnd",
     );
-    home.file(
-        "project/.memory/a.md",
-        "---\nname: A\n---\nsee [b](b.md)\r\n",
-    );
-    home.file("project/.memory/b.md", "---\nname: B\n---\nsee [[a]]");
+    home.memory("a.md", "---\nname: A\n---\nsee [b](b.md)\r\n");
+    home.memory("b.md", "---\nname: B\n---\nsee [[a]]");
 }
 
 fn session(home: &Home) {
-    home.file(
-        "project/.memory/messages.jsonl",
-        "{\"role\":\"user\",\"content\":\"hi\"}\n",
-    );
+    home.memory("messages.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
 }
 
 /// A change that undo takes back and redo brings again.
-const fn scenario(
-    name: &'static str,
-    setup: fn(&Home),
-    change: &'static [&'static str],
-) -> Scenario {
+const fn scenario(name: &'static str, setup: fn(&Home), change: &'static str) -> Scenario {
     Scenario {
         name,
         setup,
@@ -183,78 +165,50 @@ const SCENARIOS: [Scenario; 16] = [
     scenario(
         "write beside a hand-written index",
         hand_written,
-        &["write", "c.md", "--type", "user", "--content", "new"],
+        "write c.md --type user --content new",
     ),
     scenario(
         "rename in a hand-written index",
         hand_written,
-        &["rename", "b.md", "c.md"],
+        "rename b.md c.md",
     ),
     scenario(
         "rewrite of a hand-written index",
         hand_written,
-        &["index", "--rewrite"],
+        "index --rewrite",
     ),
     scenario(
         "overview",
         session,
-        &["write", "overview.md", "--content", "# Mine\n"],
+        "write overview.md --content '# Mine\n'",
     ),
     scenario(
         "instructions",
         |home| drop(home.file("project/CLAUDE.md", "# One\n")),
-        &["patch", "CLAUDE.md", "--old", "One", "--new", "Two"],
+        "patch CLAUDE.md --old One --new Two",
     ),
-    scenario(
-        "write",
-        index,
-        &["write", "d.md", "--type", "project", "--content", "new"],
-    ),
-    scenario("overwrite", index, &["write", "a.md", "--content", "other"]),
-    scenario(
-        "patch",
-        index,
-        &["patch", "a.md", "--old", "\nbody", "--new", "\ntext"],
-    ),
-    scenario("delete", index, &["delete", "a.md", "b.md", "c.md"]),
-    scenario("rename", index, &["rename", "a.md", "z.md"]),
-    scenario(
-        "move",
-        two_stores,
-        &["rename", ".memory:a.md", "memory:a.md"],
-    ),
+    scenario("write", index, "write d.md --type project --content new"),
+    scenario("overwrite", index, "write a.md --content other"),
+    scenario("patch", index, "patch a.md --old '\nbody' --new '\ntext'"),
+    scenario("delete", index, "delete a.md b.md c.md"),
+    scenario("rename", index, "rename a.md z.md"),
+    scenario("move", two_stores, "rename .memory:a.md memory:a.md"),
     scenario(
         "append",
         facts,
-        &[
-            "append",
-            "episodes/2026-02.md",
-            "--content",
-            "\n## B\n- Summary: two\n",
-        ],
+        "append episodes/2026-02.md --content '\n## B\n- Summary: two\n'",
     ),
-    scenario(
-        "new folder",
-        facts,
-        &["write", "ideas/x.md", "--content", "# X\n"],
-    ),
+    scenario("new folder", facts, "write ideas/x.md --content '# X\n'"),
     scenario(
         "lesson",
         lessons,
-        &[
-            "write",
-            "semantic/errors/retry.md",
-            "--name",
-            "R",
-            "--content",
-            "c",
-        ],
+        "write semantic/errors/retry.md --name R --content c",
     ),
     Scenario {
         back: ["redo", "undo"],
-        ..scenario("undo", deleted, &["undo"])
+        ..scenario("undo", deleted, "undo")
     },
-    scenario("redo", undone, &["redo"]),
+    scenario("redo", undone, "redo"),
 ];
 
 #[test]
@@ -284,18 +238,18 @@ fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
         |name: &str| format!("---\nname: {name}\ndescription: d\ntype: user\n---\n\nbody\n");
     let (mut interrupted, mut told) = (0, 0);
     for change in [
-        &["delete", "a.md"][..],
-        &["append", "a.md", "--content", "lost"],
-        &["rename", "a.md", "c.md"],
+        "delete a.md",
+        "append a.md --content lost",
+        "rename a.md c.md",
     ] {
         for step in 1.. {
             let home = Home::in_memory();
-            home.file(
-                "project/.memory/MEMORY.md",
+            home.memory(
+                "MEMORY.md",
                 "# Memory\n\n- [A](a.md) - d\n- [B](b.md) - d\n",
             );
-            home.file("project/.memory/a.md", typed("A"));
-            home.file("project/.memory/b.md", typed("B"));
+            home.memory("a.md", typed("A"));
+            home.memory("b.md", typed("B"));
             if !killed_at(&home, change, step) {
                 break;
             }
@@ -323,12 +277,12 @@ fn an_interrupted_change_whose_versions_are_missing_holds_up_no_other() {
             for later in ["one", "two", "three"] {
                 home.ok(&["append", "b.md", "--content", later]);
             }
-            let text = home.read("project/.memory/b.md");
+            let text = home.read_memory("b.md");
             assert!(
                 text.trim_end().ends_with("one\ntwo\nthree"),
                 "{change:?} {step}: {text}"
             );
-            let report = home.run(&["doctor"]).out;
+            let report = home.run("doctor").out;
             let is_told = report.contains("was interrupted") && report.contains("cannot be undone");
             // What could be taken back needs no report.
             assert_eq!(is_told, pending() > 0, "{change:?} {step}: {report}");

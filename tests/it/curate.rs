@@ -1,57 +1,43 @@
 //! `tome curate`: findings with their evidence, fixes, waivers and formats.
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::support::{Home, RunOutput, ends, has, lacks, not_run, starts, tree};
-
-/// Runs git in the project; `false` if it fails.
-fn git(home: &Home, args: &[&str]) -> bool {
-    let done = Command::new("git")
-        .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-        .args(args)
-        .current_dir(home.project())
-        .env("HOME", home.path())
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output();
-    done.is_ok_and(|output| output.status.success())
-}
+use crate::support::{Home, RunOutput, ends, has, json_of, mkfifo, not_run, starts, tree};
 
 /// A project with a git history in which `lib/kit.sh` went and `src/old.rs` was renamed, and a
 /// store in it. `None` where there is no git.
 fn project() -> Option<Home> {
     let home = Home::new();
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
-    let git = |args: &[&str]| git(&home, args);
+    let git = |args: &str| home.git(args).is_some();
     home.file("project/lib/kit.sh", "echo kit\n");
     home.file("project/src/old.rs", "fn main() {}\n".repeat(20));
-    if !git(&["init", "-q"]) {
+    if !git("init -q") {
         not_run("there is no git");
         return None;
     }
-    assert!(git(&["add", "."]) && git(&["commit", "-qm", "first"]));
-    assert!(git(&["rm", "-q", "lib/kit.sh"]) && git(&["mv", "src/old.rs", "src/new.rs"]));
-    assert!(git(&["commit", "-qm", "drop the kit"]));
-    home.file(
-        "project/.memory/MEMORY.md",
+    assert!(git("add .") && git("commit -qm first"));
+    assert!(git("rm -q lib/kit.sh") && git("mv src/old.rs src/new.rs"));
+    assert!(git("commit -qm 'drop the kit'"));
+    home.memory("MEMORY.md",
         "# Mine\n\n- [kit](kit.md) — the kit\n- [code](code.md) — where code is\n- [gone](gone.md) — g\n",
     );
-    home.file(
-        "project/.memory/kit.md",
+    home.memory(
+        "kit.md",
         "---\nname: kit\ndescription: the kit\ntype: project\n---\n\nRun `lib/kit.sh` first.\n",
     );
-    home.file(
-        "project/.memory/code.md",
+    home.memory("code.md",
         "---\nname: code\ndescription: where code is\ntype: project\n---\n\nSee src/old.rs.\u{200b}\n",
     );
     Some(home)
 }
 
-fn findings(home: &Home, args: &[&str]) -> (i32, Vec<Value>) {
-    let RunOutput { code, out, err } = home.run(&[&["curate", "--json"], args].concat());
-    let answer: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}{err}"));
+fn findings(home: &Home, args: &str) -> (i32, Vec<Value>) {
+    let RunOutput { code, out, .. } = home.run(&format!("curate --json {args}"));
+    let answer = json_of(&out);
     assert_eq!(answer["schema"], 1);
     let findings = answer["findings"].as_array().expect("a list").clone();
     (code, findings)
@@ -66,7 +52,7 @@ fn rules(findings: &[Value]) -> Vec<&str> {
 fn findings_come_worst_first_with_the_commit_that_proves_them() {
     let Some(home) = project() else { return };
     let before = tree(&home.project());
-    let (code, found) = findings(&home, &[]);
+    let (code, found) = findings(&home, "");
     assert_eq!(code, 1);
     assert_eq!(
         rules(&found),
@@ -97,20 +83,21 @@ fn findings_come_worst_first_with_the_commit_that_proves_them() {
 #[test]
 fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     let Some(home) = project() else { return };
-    let (code, found) = findings(&home, &["--rule", "index-dangling"]);
+    let (code, found) = findings(&home, "--rule index-dangling");
     assert_eq!((code, rules(&found)), (1, vec!["index-dangling"]));
-    let (code, found) = findings(&home, &["--rule", "secret", "--rule", "orders"]);
+    let (code, found) = findings(&home, "--rule secret --rule orders");
     assert_eq!((code, found.len()), (0, 0));
-    let unknown = home.run(&["curate", "--rule", "typo"]);
-    assert_eq!(unknown.code, 2);
-    has(&unknown.err, ["no rule 'typo'; there are secret,"]);
+    has(
+        home.fails("curate --rule typo"),
+        ["no rule 'typo'; there are secret,"],
+    );
     home.file(
         ".config/tome/config.toml",
         "[curate]\noff = \"dead-path, hidden-text\"\n",
     );
-    let (_, found) = findings(&home, &[]);
+    let (_, found) = findings(&home, "");
     assert_eq!(rules(&found), ["index-dangling"]);
-    let listed = home.ok(&["curate", "--rules"]);
+    let listed = home.ok("curate --rules");
     has(
         &listed,
         ["dead-path       off      a path, script, flag or symbol that"],
@@ -121,11 +108,10 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
 fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
     let Some(home) = project() else { return };
     let before = tree(&home.project().join(".memory"));
-    let shown = home.run(&["curate", "--fix", "--dry-run"]);
+    let shown = home.run("curate --fix --dry-run");
     has(&shown.out, ["-See src/old.rs.", "+See src/new.rs.\n"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
-    let fixed = home.run(&["curate", "--fix"]);
-    assert_eq!(fixed.code, 1, "the kit needs a decision: {fixed:?}");
+    let fixed = home.finds_nothing("curate --fix");
     starts(&fixed.out, "Fixed 3 findings in ");
     let after = tree(&home.project().join(".memory"));
     let changed: Vec<&String> = after
@@ -134,17 +120,14 @@ fn fix_corrects_what_it_can_in_one_change_and_undo_gives_every_byte_back() {
         .map(|(path, _)| path)
         .collect();
     assert_eq!(changed, ["MEMORY.md", "code.md"]);
-    ends(
-        home.read("project/.memory/code.md"),
-        "\n\nSee src/new.rs.\n",
-    );
+    ends(home.read_memory("code.md"), "\n\nSee src/new.rs.\n");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Mine\n\n- [kit](kit.md) — the kit\n- [code](code.md) — where code is\n"
     );
-    let (_, left) = findings(&home, &[]);
+    let (_, left) = findings(&home, "");
     assert_eq!(rules(&left), ["dead-path"]);
-    home.ok(&["undo"]);
+    home.ok("undo");
     assert_eq!(tree(&home.project().join(".memory")), before);
 }
 
@@ -153,23 +136,17 @@ fn a_file_that_is_no_text_keeps_no_other_from_being_fixed() {
     let home = Home::new();
     let header = "---\nname: N\ndescription: d\ntype: user\n---\n\n";
     let odd = [header.as_bytes(), b"hid\xe2\x80\x8bden \xff\n"].concat();
-    home.file("project/.memory/odd.md", &odd);
-    home.file(
-        "project/.memory/good.md",
-        format!("{header}hid\u{200b}den\n"),
-    );
-    home.ok(&["index"]);
-    let (_, found) = findings(&home, &["--rule", "hidden-text"]);
+    home.memory("odd.md", &odd);
+    home.memory("good.md", format!("{header}hid\u{200b}den\n"));
+    home.ok("index");
+    let (_, found) = findings(&home, "--rule hidden-text");
     let fixable = |path: &str| {
         let finding = found.iter().find(|finding| finding["path"] == path);
         !finding.expect("a finding")["fix"].is_null()
     };
     assert_eq!((fixable("odd.md"), fixable("good.md")), (false, true));
-    home.run(&["curate", "--fix"]);
-    assert_eq!(
-        home.read("project/.memory/good.md"),
-        format!("{header}hidden\n")
-    );
+    home.run("curate --fix");
+    assert_eq!(home.read_memory("good.md"), format!("{header}hidden\n"));
     let left = fs::read(home.project().join(".memory/odd.md")).expect("a file");
     assert_eq!(left, odd);
 }
@@ -177,30 +154,29 @@ fn a_file_that_is_no_text_keeps_no_other_from_being_fixed() {
 #[test]
 fn a_waived_finding_is_kept_with_words_until_its_evidence_changes() {
     let Some(home) = project() else { return };
-    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let (_, found) = findings(&home, "--rule dead-path");
     for finding in &found {
         let id = finding["id"].as_str().expect("an id");
         home.ok(&["curate", "--waive", id, "told in the README"]);
     }
-    let (code, found) = findings(&home, &["--rule", "dead-path"]);
+    let (code, found) = findings(&home, "--rule dead-path");
     assert_eq!(code, 0);
     assert_eq!(found[0]["waived"]["words"], "told in the README");
-    assert_eq!(home.run(&["curate", "--rule", "dead-path"]).out, "");
-    let text = home.read("project/.memory/kit.md").replace("first", "last");
-    home.file("project/.memory/kit.md", text);
-    let (code, found) = findings(&home, &["--rule", "dead-path"]);
+    assert_eq!(home.run("curate --rule dead-path").out, "");
+    let text = home.read_memory("kit.md").replace("first", "last");
+    home.memory("kit.md", text);
+    let (code, found) = findings(&home, "--rule dead-path");
     let open: Vec<bool> = found.iter().map(|f| f["waived"].is_null()).collect();
     assert_eq!((code, open), (1, vec![false, true]));
-    let refused = home.run(&["curate", "--waive", "0000000000", "why"]);
+    let refused = home.run("curate --waive 0000000000 why");
     assert_eq!(refused.code, 2, "{refused:?}");
 }
 
 #[test]
 fn sarif_names_the_rules_and_the_place_of_every_finding() {
     let Some(home) = project() else { return };
-    let output = home.run(&["curate", "--format", "sarif"]);
-    assert_eq!(output.code, 1);
-    let log: Value = serde_json::from_str(&output.out).expect("JSON");
+    let output = home.finds_nothing("curate --format sarif");
+    let log = json_of(&output.out);
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     let ids: Vec<&Value> = run["tool"]["driver"]["rules"]
@@ -228,23 +204,22 @@ fn sarif_names_the_rules_and_the_place_of_every_finding() {
 fn a_project_cannot_run_a_program_through_its_git_settings() {
     let Some(home) = project() else { return };
     let mark = home.path().join("ran");
-    let script = home.file("evil.sh", format!("#!/bin/sh\ntouch {}\n", mark.display()));
-    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .expect("executable");
+    let script = home.script("evil.sh", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
     let mut config = home.read("project/.git/config");
     let run = script.display();
     config.push_str(&format!(
         "[core]\n\tfsmonitor = {run}\n\tpager = {run}\n[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {run}\n[diff]\n\texternal = {run}\n"
     ));
     home.file("project/.git/config", config);
-    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let (_, found) = findings(&home, "--rule dead-path");
     assert_eq!(found.len(), 2);
     assert!(!mark.exists(), "the project's program ran");
 }
 
 /// Commits everything in the project.
 fn commit(home: &Home, subject: &str) {
-    assert!(git(home, &["add", "-A", "."]) && git(home, &["commit", "-qm", subject]));
+    home.git("add -A .").expect("added");
+    home.git(&["commit", "-qm", subject]).expect("committed");
 }
 
 #[test]
@@ -296,7 +271,7 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
         "later",
         "On 2999-01-01 and 2026-11-30 we spoke of `kept_name`.",
     );
-    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let (_, found) = findings(&home, "--rule dead-path");
     let mut others = found
         .iter()
         .filter(|finding| finding["path"] != "kit.md" && finding["path"] != "code.md");
@@ -340,7 +315,7 @@ fn settle(home: &Home) {
 fn findings_are_cached_until_something_that_they_depend_on_changes() {
     let Some(home) = project() else { return };
     settle(&home);
-    let (_, first) = findings(&home, &[]);
+    let (_, first) = findings(&home, "");
     let saved: Vec<_> = walkdir::WalkDir::new(home.path())
         .into_iter()
         .flatten()
@@ -354,41 +329,33 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
         .map(walkdir::DirEntry::into_path)
         .collect();
     assert_eq!(saved.len(), 1, "{saved:?}");
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(&saved[0]).expect("there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-    }
-    assert_eq!(findings(&home, &[]).1, first);
+    let mode = fs::metadata(&saved[0]).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(findings(&home, "").1, first);
     // What is printed is what the cache says.
-    let text = fs::read_to_string(&saved[0]).expect("text");
-    fs::write(
-        &saved[0],
-        text.replace("which does not exist", "which is cached"),
-    )
-    .expect("written");
+    let reword = || {
+        let text = fs::read_to_string(&saved[0]).expect("text");
+        let text = text.replace("which does not exist", "which is cached");
+        fs::write(&saved[0], text).expect("written");
+    };
+    reword();
     let is_cached = || {
-        let (_, found) = findings(&home, &[]);
+        let (_, found) = findings(&home, "");
         format!("{found:?}").contains("which is cached")
     };
     assert!(is_cached());
     // A file of the project that a rule looked for, a memory, a commit, the settings, damage.
     home.file("project/lib/kit.sh", "echo untracked\n");
     assert!(!is_cached());
-    assert!(!rules(&findings(&home, &[]).1).is_empty());
+    assert!(!rules(&findings(&home, "").1).is_empty());
     let spoil = || {
         settle(&home);
-        findings(&home, &[]);
-        let text = fs::read_to_string(&saved[0]).expect("text");
-        fs::write(
-            &saved[0],
-            text.replace("which does not exist", "which is cached"),
-        )
-        .expect("written");
+        findings(&home, "");
+        reword();
         assert!(is_cached());
     };
     spoil();
-    home.file("project/.memory/new.md", "---\nname: new\n---\n\nnew\n");
+    home.memory("new.md", "---\nname: new\n---\n\nnew\n");
     assert!(!is_cached());
     spoil();
     commit(&home, "another");
@@ -405,13 +372,13 @@ fn findings_are_cached_until_something_that_they_depend_on_changes() {
 fn after_new_commits_only_these_are_read_and_a_damaged_log_is_read_anew() {
     let Some(home) = project() else { return };
     let dead = |home: &Home| {
-        let (_, found) = findings(home, &["--rule", "dead-path"]);
+        let (_, found) = findings(home, "--rule dead-path");
         let subject = |finding: &Value| finding["subject"].as_str().map(str::to_owned);
         found.iter().filter_map(subject).collect::<Vec<String>>()
     };
     home.file("project/tools/later.sh", "echo\n");
     commit(&home, "add a tool");
-    home.file("project/.memory/tool.md", "Run tools/later.sh.\n");
+    home.memory("tool.md", "Run tools/later.sh.\n");
     assert_eq!(dead(&home), ["src/old.rs", "lib/kit.sh"]);
     fs::remove_file(home.project().join("tools/later.sh")).expect("removed");
     commit(&home, "drop the tool");
@@ -424,7 +391,7 @@ fn after_new_commits_only_these_are_read_and_a_damaged_log_is_read_anew() {
         .expect("a saved log");
     let text = fs::read_to_string(log.path()).expect("text");
     fs::write(log.path(), &text[..text.len() / 2]).expect("written");
-    home.file("project/.memory/tool.md", "Run tools/later.sh now.\n");
+    home.memory("tool.md", "Run tools/later.sh now.\n");
     assert_eq!(dead(&home), all);
 }
 
@@ -444,31 +411,27 @@ fn what_a_commit_removed_is_one_finding_for_each_memory_that_claims_it() {
         home.file(&format!("project/tools/{name}"), format!("echo {name}\n"));
     }
     home.file("project/src/built.ts", "let x = 1;\n");
-    home.file("project/.memory/known.md", "First line.\n");
+    home.memory("known.md", "First line.\n");
     home.file("project/.env", "BILLING_RELAY_HOST=relay\n");
-    home.file(
-        "project/.memory/relay.md",
-        "Set `BILLING_RELAY_HOST` first.\n",
-    );
+    home.memory("relay.md", "Set `BILLING_RELAY_HOST` first.\n");
     commit(&home, "add tools");
     fs::remove_dir_all(home.project().join("tools")).expect("removed");
     fs::remove_file(home.project().join(".env")).expect("removed");
     home.file("project/.gitignore", "tools/state.yaml\n.env\n");
     commit(&home, "drop the tools");
     // Written after the commit that removed it, in a file that was there.
-    home.file("project/.memory/known.md", "First line.\nSee tools/a.sh.\n");
-    home.file(
-        "project/.memory/tools.md",
+    home.memory("known.md", "First line.\nSee tools/a.sh.\n");
+    home.memory(
+        "tools.md",
         "# Tools\n\n- tools/a.sh makes\n- `tools/b.sh` checks\n- `c.sh` ships\n\n\
          ## Others\n\nIt writes data.json, `built.js` and tools/state.yaml.\n",
     );
-    home.file(
-        "project/.memory/past.md",
+    home.memory("past.md",
         "- 2026-01-02: tools/a.sh made it\n- **Kit** — DONE, see tools/b.sh\n- `tools/c.sh` → make\n\n\
          ## Session 2026-01-02\n\nRun tools/a.sh.\n\n## Elsewhere\n\nThe other repo has tools/a.sh.\n",
     );
     commit(&home, "notes");
-    let (_, found) = findings(&home, &["--rule", "dead-path"]);
+    let (_, found) = findings(&home, "--rule dead-path");
     let told: Vec<(&str, &str)> = found
         .iter()
         .filter_map(|finding| Some((finding["path"].as_str()?, finding["message"].as_str()?)))
@@ -490,11 +453,8 @@ fn a_password_of_a_tracked_example_is_no_secret() {
     let example = "DB_PASSWORD=kR7vTq2mZx9w\nADMIN_PASSWORD=ChangeMe_KC#2026\n";
     home.file("project/deploy/.env.example", example);
     commit(&home, "an example");
-    home.file(
-        "project/.memory/login.md",
-        format!("{example}REAL_PASSWORD=pQ4sWn8yLd3h\n"),
-    );
-    let (_, found) = findings(&home, &["--rule", "secret"]);
+    home.memory("login.md", format!("{example}REAL_PASSWORD=pQ4sWn8yLd3h\n"));
+    let (_, found) = findings(&home, "--rule secret");
     let lines: Vec<_> = found
         .iter()
         .map(|finding| finding["line"].as_u64())
@@ -505,7 +465,7 @@ fn a_password_of_a_tracked_example_is_no_secret() {
 #[test]
 fn the_sample_opens_with_a_path_that_git_proves_dead() {
     let home = Home::new();
-    let (_, found) = findings(&home, &["--demo"]);
+    let (_, found) = findings(&home, "--demo");
     let first = &found[0];
     assert_eq!(first["rule"], "dead-path", "{found:#?}");
     let said = first.to_string();
@@ -518,15 +478,13 @@ fn the_sample_opens_with_a_path_that_git_proves_dead() {
 
 #[test]
 fn variables_and_programs_beside_git_change_nothing() {
-    use std::os::unix::fs::PermissionsExt as _;
     let Some(home) = project() else { return };
-    let own = home.file("project/git", "#!/bin/sh\ntouch \"$HOME/was-run\"\n");
-    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).expect("a mode");
+    home.script("project/git", "#!/bin/sh\ntouch \"$HOME/was-run\"\n");
     let ask = |name: &str, value: &str| {
-        let mut command = home.command(&["curate", "--json", "--rule", "dead-path"]);
-        let output = command.env(name, value).output().expect("the program runs");
-        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        answer["findings"].as_array().map_or(0, Vec::len)
+        let output = home.run_with([(name, value)], "curate --json --rule dead-path");
+        json_of(&output.out)["findings"]
+            .as_array()
+            .map_or(0, Vec::len)
     };
     let path = std::env::var("PATH").unwrap_or_default();
     assert!(ask("TZ", "UTC") > 0);
@@ -554,8 +512,7 @@ fn no_rule_shows_a_secret() {
     let key = "MIIEowIBAAKCAQEA7Qh4kXz9";
     let block = format!("-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----");
     let long = "x ".repeat(150);
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory("MEMORY.md",
         format!(
             "# Mine\n\n- [a](a.md) — {token}\n- [gone](gone.md) — {token}\n- [b](b.md) — {long}{token}\n\
              {}",
@@ -568,25 +525,21 @@ fn no_rule_shows_a_secret() {
          The limit is 40 requests, {token}, as of 2020-01-01.\n"
     );
     for name in ["a", "b"] {
-        home.file(
-            &format!("project/.memory/{name}.md"),
+        home.memory(
+            &format!("{name}.md"),
             format!("---\nname: {name}\ndescription: {token}\ntype: project\n---\n\n{body}"),
         );
     }
-    home.file("project/.memory/orphan.md", format!("{token}\n"));
+    home.memory("orphan.md", format!("{token}\n"));
     let mut rules = std::collections::BTreeSet::new();
-    for args in [
-        &["curate"][..],
-        &["curate", "--json"],
-        &["curate", "--format", "sarif"],
-    ] {
+    for args in ["curate", "curate --json", "curate --format sarif"] {
         let RunOutput { out, err, .. } = home.run(args);
         let all = format!("{out}{err}");
         assert!(!all.contains(&token[..12]), "{args:?}: {all}");
         assert!(!all.contains(&key[..12]), "{args:?}: {all}");
         assert!(all.contains("‹masked›"), "{args:?}: {all}");
-        if args.contains(&"--json") {
-            let answer: Value = serde_json::from_str(&out).expect("JSON");
+        if args.contains("--json") {
+            let answer = json_of(&out);
             let found = answer["findings"].as_array().cloned().unwrap_or_default();
             rules.extend(
                 found
@@ -612,20 +565,19 @@ fn no_rule_shows_a_secret() {
 #[test]
 fn what_cannot_be_fixed_because_of_its_name_is_told_and_the_rest_is_fixed() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [A](a.md) - a\n");
+    home.memory("MEMORY.md", "# Mine\n\n- [A](a.md) - a\n");
     for name in ["a.md", "b.md", "two\nlines.md"] {
         let said = "---\nname: n\ndescription: d\ntype: user\n---\n\nx\n";
-        home.file(&format!("project/.memory/{name}"), said);
+        home.memory(&format!("{name}"), said);
     }
-    has(home.ok(&["find", "x"]), ["two␊lines.md#L7  x\n"]);
-    let rule = ["curate", "--rule", "index-orphan"];
-    let shown = home.run(&rule).out;
+    has(home.ok("find x"), ["two␊lines.md#L7  x\n"]);
+    let rule = "curate --rule index-orphan";
+    let shown = home.run(rule).out;
     has(&shown, ["two␊lines.md", "once the file is renamed"]);
     has(&shown, ["--fix adds a line for b.md"]);
     lacks(&shown, ["two\nlines.md", "adds a line for two"]);
-    let fixed = home.run(&[&rule[..], &["--fix"]].concat());
-    assert_eq!(fixed.code, 1, "{fixed:?}");
-    has(home.read("project/.memory/MEMORY.md"), ["(b.md)"]);
+    let fixed = home.finds_nothing(&format!("{rule} --fix"));
+    has(home.read_memory("MEMORY.md"), ["(b.md)"]);
 }
 
 #[test]
@@ -637,7 +589,7 @@ fn what_is_beyond_the_limit_of_an_agent_is_told_for_each_file() {
     home.file(&index, format!("- [A](a.md) - a\n{lines}\n"));
     home.file(".hermes/memories/MEMORY.md", "é".repeat(2200));
     home.file(".hermes/memories/USER.md", "é".repeat(1400));
-    let (_, found) = findings(&home, &["--all", "--rule", "index-cut"]);
+    let (_, found) = findings(&home, "--all --rule index-cut");
     let told = |one: &Value| format!("{} {} {}", one["path"], one["line"], one["message"]);
     let mut told: Vec<String> = found.iter().map(told).collect();
     told.sort();
@@ -655,8 +607,7 @@ fn a_repository_that_makes_git_wait_holds_nobody_up() {
     let Some(home) = project() else { return };
     let head = home.project().join(".git/HEAD");
     fs::remove_file(&head).expect("removed");
-    let made = Command::new("mkfifo").arg(&head).status();
-    assert!(made.expect("mkfifo runs").success());
+    mkfifo(&head);
     for verb in ["curate", "doctor", "rehome"] {
         let output = home.run(&[verb]);
         assert!(output.code <= 1, "{verb}: {output:?}");
@@ -693,7 +644,7 @@ fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one
     ] {
         home.file(&path, said);
     }
-    let (_, found) = findings(&home, &["--all", "--rule", "dead-path"]);
+    let (_, found) = findings(&home, "--all --rule dead-path");
     let mut stores: Vec<&str> = found
         .iter()
         .filter_map(|one| one["store"].as_str())
@@ -702,7 +653,7 @@ fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one
     stores.dedup();
     assert_eq!(stores, [".memory", "copilot", "qwen"], "{found:#?}");
     // Qwen Code makes its index again by itself.
-    let (_, found) = findings(&home, &["--all", "--rule", "index-orphan"]);
+    let (_, found) = findings(&home, "--all --rule index-orphan");
     let is_of_qwen = |one: &Value| {
         one["store"]
             .as_str()
@@ -712,6 +663,6 @@ fn what_is_remembered_for_all_projects_or_of_another_is_not_measured_by_this_one
     // Whatever the store is called.
     let root = home.path().join(format!("{own}/memory"));
     let root = root.to_str().expect("a path");
-    let (_, found) = findings(&home, &["--store", root, "--rule", "index-orphan"]);
+    let (_, found) = findings(&home, &format!("--store {root} --rule index-orphan"));
     assert_eq!(found, Vec::<Value>::new());
 }

@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Home, Paused, RunOutput, ends, has, lacks, starts, tree};
+use crate::support::{Home, Paused, ends, has, json_of, lacks, starts, tree};
 
 fn report(home: &Home) -> (i32, Value) {
-    let RunOutput { code, out, .. } = home.run(&["doctor", "--json"]);
-    let report: Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {out}"));
+    let output = home.run("doctor --json");
+    let report = json_of(&output.out);
     assert_eq!(report["schema"], 1);
-    (code, report)
+    (output.code, report)
 }
 
 fn problems(report: &Value) -> Vec<String> {
@@ -27,7 +27,7 @@ fn problems(report: &Value) -> Vec<String> {
 fn all_is_well_in_an_empty_home_and_nothing_is_written() {
     let home = Home::new();
     let before = tree(&home.path());
-    let out = home.ok(&["doctor"]);
+    let out = home.ok("doctor");
     starts(&out, "tome 0.1.0");
     ends(&out, "\nAll is well.\n");
     has(&out, ["no logs of claude-code, codex"]);
@@ -62,9 +62,9 @@ fn why_a_job_of_codex_failed_is_told_without_its_secrets() {
 #[test]
 fn the_sample_is_well_and_its_agents_and_stores_are_counted() {
     let home = Home::new();
-    let output = home.run(&["--demo", "doctor", "--json"]);
+    let output = home.run("--demo doctor --json");
     assert_eq!(output.code, 0, "{output:?}");
-    let report: Value = serde_json::from_str(&output.out).expect("JSON");
+    let report = json_of(&output.out);
     let agent = |name: &str| {
         let agents = report["agents"].as_array().expect("a list");
         let row = agents.iter().find(|row| row["agent"] == name);
@@ -93,11 +93,8 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
     );
     home.file(".local/share/tome", "a file where a directory should be");
     home.file(".gemini/settings.json", "{ \"hooks\": ");
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.file(
-        "project/.memory/a.md",
-        "---\nname: A\n\nNo end of the header.\n",
-    );
+    home.memory("MEMORY.md", "# Memory\n");
+    home.memory("a.md", "---\nname: A\n\nNo end of the header.\n");
     let (code, report) = report(&home);
     assert_eq!(code, 1);
     let details = problems(&report);
@@ -112,8 +109,7 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
         let found = details.iter().any(|line| line.starts_with(expected));
         assert!(found, "{expected} in {details:#?}");
     }
-    let output = home.run(&["doctor"]);
-    assert_eq!(output.code, 1);
+    let output = home.finds_nothing("doctor");
     has(&output.out, ["things need attention"]);
     assert_eq!(output.err, "", "each is told once");
 }
@@ -121,7 +117,7 @@ fn what_is_wrong_is_told_with_its_place_and_exits_with_one() {
 #[test]
 fn registered_agents_are_told_and_so_is_another_program() {
     let home = Home::new();
-    home.ok(&["setup", "codex"]);
+    home.ok("setup codex");
     let registered = |report: &Value| {
         let agents = report["agents"].as_array().expect("a list");
         let row = agents.iter().find(|row| row["agent"] == "codex");
@@ -144,11 +140,11 @@ fn registered_agents_are_told_and_so_is_another_program() {
 #[test]
 fn an_interrupted_change_is_told_and_left_alone() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let change = ["write", "a.md", "--type", "user", "--content", "body"];
+    home.memory("MEMORY.md", "# Memory\n");
+    let change = "write a.md --type user --content body";
     // The first steps come before anything is written.
     let interrupted = (1..60).any(|step| {
-        let paused = home.paused_at(&change, step);
+        let paused = home.paused_at(change, step);
         let is_paused = paused.is_some();
         paused.into_iter().for_each(Paused::kill);
         let pending = home.path().join(".local/share/tome/history/pending");
@@ -162,7 +158,7 @@ fn an_interrupted_change_is_told_and_left_alone() {
         let details = problems(&details);
         has(&details[0], ["write was interrupted"]);
     }
-    home.run(&["list"]);
+    home.run("list");
     assert_eq!(report(&home).0, 0);
 }
 
@@ -186,7 +182,7 @@ fn with_nothing_found_it_is_said_where_and_the_sample_is_named() {
 #[test]
 fn the_version_is_told_with_the_commit_or_without() {
     let home = Home::new();
-    let out = home.ok(&["--version"]);
+    let out = home.ok("--version");
     let version = out.trim_end().strip_prefix("tome ").expect("a name");
     let (number, commit) = version.split_once(' ').unwrap_or((version, ""));
     assert_eq!(number, env!("CARGO_PKG_VERSION"));
@@ -202,8 +198,8 @@ fn the_version_is_told_with_the_commit_or_without() {
 fn a_file_that_is_not_text_is_to_be_converted_and_not_edited() {
     let home = Home::new();
     let head = b"---\nname: Old\ndescription: d\ntype: project\n---\n\ncaf\xe9\n";
-    home.file("project/.memory/old.md", head.as_slice());
-    home.file("project/.memory/MEMORY.md", "- [Old](old.md) - d\n");
+    home.memory("old.md", head.as_slice());
+    home.memory("MEMORY.md", "- [Old](old.md) - d\n");
     let (_, report) = report(&home);
     let problems = report["problems"].as_array().expect("a list");
     let about = problems.iter().find(|problem| {
@@ -222,9 +218,8 @@ fn further_stores_of_claude_code_are_read_as_it_reads_them() {
     let index = home.file("shared/team/MEMORY.md", "# Memory\n");
     let root = index.parent().expect("a folder").to_str().expect("text");
     let doctor = |value: &str| {
-        let mut command = home.command(&["doctor"]);
-        let output = command.env("CLAUDE_MEMORY_STORES", value).output();
-        String::from_utf8(output.expect("runs").stdout).expect("text")
+        home.run_with([("CLAUDE_MEMORY_STORES", value)], "doctor")
+            .out
     };
     has(
         doctor(&format!("[{{\"path\": \"{root}\"}}]")),
@@ -242,12 +237,8 @@ fn each_setting_is_shown_with_where_it_comes_from() {
         ".config/tome/config.toml",
         "author = \"kim\"\n[recall]\nlimit = 7\n[hook]\ncapture = false\n",
     );
-    let mut command = home.command(&["doctor", "--json"]);
-    let output = command
-        .env("TOME_RECALL_LIMIT", "9")
-        .output()
-        .expect("runs");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let output = home.run_with([("TOME_RECALL_LIMIT", "9")], "doctor --json");
+    let report = json_of(&output.out);
     let setting = |key: &str| {
         let setting = &report["settings"][key];
         let field = |name: &str| setting[name].as_str().expect(key).to_owned();
@@ -259,7 +250,7 @@ fn each_setting_is_shown_with_where_it_comes_from() {
     assert_eq!(setting("author"), pair("kim", &file));
     assert_eq!(setting("hook.capture"), pair("false", &file));
     assert_eq!(setting("recall.limit"), pair("9", "TOME_RECALL_LIMIT"));
-    let shown = home.run(&["doctor"]).out;
+    let shown = home.run("doctor").out;
     let line = shown.lines().find(|line| line.contains("recall.limit"));
     assert!(
         line.is_some_and(|line| line.contains('7') && line.contains("config.toml")),
@@ -270,11 +261,10 @@ fn each_setting_is_shown_with_where_it_comes_from() {
 #[test]
 fn what_a_killed_process_left_is_named_and_removed() {
     let home = Home::new();
-    home.ok(&["setup", "claude-code", "--plugin", "plug"]);
-    home.ok(&["setup", "copilot"]);
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let write = ["write", "a.md", "--type", "user", "--content", "a"];
-    home.ok(&write);
+    home.ok("setup claude-code --plugin plug");
+    home.ok("setup copilot");
+    home.memory("MEMORY.md", "# Memory\n");
+    home.ok("write a.md --type user --content a");
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
     let left = [
         "project/plug/skills/recall/SKILL.md.4242-0.tome.tmp",
@@ -288,16 +278,15 @@ fn what_a_killed_process_left_is_named_and_removed() {
         file.and_then(|file| file.set_modified(old))
             .expect("a time");
     }
-    let output = home.run(&["doctor"]);
-    assert_eq!(output.code, 1, "{output:?}");
+    let output = home.finds_nothing("doctor");
     for name in left {
         let name = name.rsplit('/').next().unwrap_or_default();
         assert!(output.out.contains(name), "{name}: {output:?}");
     }
-    home.ok(&["setup", "codex", "--dry-run"]);
-    home.ok(&["append", "a.md", "--content", "b"]);
+    home.ok("setup codex --dry-run");
+    home.ok("append a.md --content b");
     for name in left {
         assert!(!home.path().join(name).exists(), "{name}");
     }
-    lacks(&home.run(&["doctor"]).out, ["tome.tmp"]);
+    lacks(&home.run("doctor").out, ["tome.tmp"]);
 }

@@ -19,7 +19,7 @@ use tome::core::memory::store::Store;
 use tome::core::text::time::Moment;
 use tome::core::{Error, Result};
 
-use crate::store::{append, author, delete, patch, rename, write};
+use crate::store::{append, author, delete, named, patch, rename, typed, write};
 use crate::support::{copy, directory_in_memory, recover_all, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -175,13 +175,6 @@ fn lessons(bench: &TestStore) {
     );
 }
 
-fn typed(category: &str) -> Fields {
-    Fields {
-        category: Some(category.to_owned()),
-        ..Fields::default()
-    }
-}
-
 fn last(history: &History, root: &Path, way: Direction) -> Result<Change> {
     let record = match way {
         Direction::Back => history.undoable(&[root])?,
@@ -300,13 +293,6 @@ const KINDS: [Kind; 18] = [
 fn coder_request(bench: &TestStore, request: &ChangeRequest) -> Result<Change> {
     let store = bench.store("index", Layout::Coder);
     plan(&store, request, &change_context())
-}
-
-fn named(name: &str) -> Fields {
-    Fields {
-        name: Some(name.to_owned()),
-        ..Fields::default()
-    }
 }
 
 fn lesson(citation: &str) -> Citation {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has};
+use crate::support::{Home, has, json_of};
 
 const RULES: &str = "# Rules\n\nBe kind.\n\n- Never run `git push --force` on shared branches.\n- Do not edit `dist/` by hand.\n- Commit messages must be in the imperative.\n";
 
@@ -42,9 +42,9 @@ fn before(home: &Home, agent: &str, flags: &[&str], tool: &str, input: Value) ->
     let named = ["--event", "preToolUse"];
     let named = if agent == "copilot" { &named[..] } else { &[] };
     let args = [&["hook", agent], flags, named].concat();
-    let output = home.run_with_input(&args, payload.to_string().as_bytes());
+    let output = home.run_with_input(&args, payload.to_string());
     assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-    serde_json::from_str(&output.out).expect("JSON")
+    json_of(&output.out)
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
         )
     };
     let nothing = json!({ "continue": true });
-    let made = home.ok(&["guard", "AGENTS.md"]);
+    let made = home.ok("guard AGENTS.md");
     has(&made, ["command git push --force", "path dist/"]);
     assert_eq!(
         shell("claude-code", "git push -f"),
         nothing,
         "not tried yet"
     );
-    let tried = home.ok(&["guard", "--backtest"]);
+    let tried = home.ok("guard --backtest");
     has(
         &tried,
         [
@@ -82,7 +82,7 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
     );
     // What was tried on nothing stays off.
     has(&tried, ["off: the logs have no call"]);
-    has(home.ok(&["guard"]), ["off: not tried yet"]);
+    has(home.ok("guard"), ["off: not tried yet"]);
     let read = r#"{"type":"tool_use","id":"t9","name":"Read","input":{"file_path":"/p/a.js"}}"#;
     home.file(
         ".claude/projects/-p/s9.jsonl",
@@ -90,10 +90,10 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
             "{{\"type\":\"assistant\",\"sessionId\":\"s9\",\"uuid\":\"u9\",\"cwd\":\"/p\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"message\":{{\"role\":\"assistant\",\"content\":[{read}]}}}}\n"
         ),
     );
-    let tried = home.ok(&["guard", "--backtest"]);
+    let tried = home.ok("guard --backtest");
     has(&tried, ["0 of 1 calls (0.00 %)"]);
     has(
-        home.ok(&["guard"]),
+        home.ok("guard"),
         ["on, would have asked about 1 of 3 calls"],
     );
 
@@ -139,7 +139,7 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
     );
     assert_eq!(shell("claude-code", "git push -f"), nothing);
     has(
-        home.ok(&["guard"]),
+        home.ok("guard"),
         ["off: the memory says something else now"],
     );
     home.file("project/AGENTS.md", RULES);
@@ -149,27 +149,18 @@ fn a_guard_is_made_tried_and_then_asks_in_every_agent_that_can() {
     home.file(file, "{");
     assert_eq!(shell("claude-code", "git push -f"), nothing);
     home.file(file, text);
-    home.ok(&["guard", "AGENTS.md", "--remove"]);
-    assert_eq!(home.run(&["guard"]).code, 1);
+    home.ok("guard AGENTS.md --remove");
+    home.finds_nothing("guard");
     assert_eq!(shell("claude-code", "git push -f"), nothing);
 }
 
 #[test]
 fn what_a_memory_does_not_say_plainly_the_person_says() {
     let home = place();
-    let output = home.run(&["guard", "AGENTS.md#L3"]);
-    assert_eq!(output.code, 1);
+    let output = home.finds_nothing("guard AGENTS.md#L3");
     has(&output.err, ["--command WORDS"]);
-    home.ok(&[
-        "guard",
-        "AGENTS.md#L3",
-        "--command",
-        "cargo test*",
-        "--edit",
-        "(?i)todo",
-    ]);
-    let list = home.ok(&["guard", "--json"]);
-    let list: Value = serde_json::from_str(&list).expect("JSON");
+    home.ok("guard AGENTS.md#L3 --command 'cargo test*' --edit (?i)todo");
+    let list = home.json("guard");
     assert_eq!(
         list["guards"][0]["rule"],
         json!({ "command": "cargo test*" })
@@ -178,14 +169,11 @@ fn what_a_memory_does_not_say_plainly_the_person_says() {
     assert_eq!(list["guards"][0]["state"], "untried");
     let id = list["guards"][1]["id"].as_str().expect("an id");
     home.ok(&["guard", id, "--remove"]);
-    has(
-        home.ok(&["guard", "--backtest", "AGENTS.md"]),
-        ["1 of 3 calls"],
-    );
+    has(home.ok("guard --backtest AGENTS.md"), ["1 of 3 calls"]);
     // What a memory says twice is one rule.
     let twice = "- Never run `rm -rf`.\n- Again: never run `rm -rf`!\n";
     home.file("project/AGENTS.md", twice);
-    let made = home.ok(&["guard", "AGENTS.md"]);
+    let made = home.ok("guard AGENTS.md");
     assert_eq!(made.matches("command rm -rf").count(), 1, "{made}");
     home.file("project/AGENTS.md", RULES);
     for wrong in [&["--edit", "("][..], &["--command", "a; b"]] {
@@ -197,12 +185,9 @@ fn what_a_memory_does_not_say_plainly_the_person_says() {
 #[test]
 fn an_agent_that_writes_a_memory_is_confirmed() {
     let home = place();
-    home.file(
-        "project/.memory/MEMORY.md",
-        "# Memory\n\n- [Zoo](zoo.md) — zoo\n",
-    );
-    home.file(
-        "project/.memory/zoo.md",
+    home.memory("MEMORY.md", "# Memory\n\n- [Zoo](zoo.md) — zoo\n");
+    home.memory(
+        "zoo.md",
         "---\nname: Zoo\ndescription: zoo\ntype: project\n---\n\nx\n",
     );
     let asks = |tool: &str, input: Value| {
@@ -257,8 +242,8 @@ fn a_question_shows_no_secret_and_nothing_invisible() {
             "project/AGENTS.md",
             format!("# Rules\n\n- Never run `git push --force` with\u{202e} {secret}.\n"),
         );
-        home.ok(&["guard", "AGENTS.md"]);
-        home.ok(&["guard", "--backtest"]);
+        home.ok("guard AGENTS.md");
+        home.ok("guard --backtest");
         for agent in ["claude-code", "gemini", "copilot", "codex"] {
             let tool = ["Bash", "run_shell_command", "bash"];
             let tool = tool[usize::from(agent == "gemini") + 2 * usize::from(agent == "copilot")];

@@ -3,16 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use tome::core::change::history::History;
 use tome::core::change::{Author, commit, plan};
-use tome::core::disk::revision::Revision;
 use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 
 use crate::store::{change_context, patch};
-use crate::support::{Home, copy, ends, has, starts, tree};
+use crate::support::{Home, ends, has, json_of, not_run, starts, tree};
 
 /// A store of many memories with a large index, and changes of one line each.
 struct Large {
@@ -114,13 +111,12 @@ fn ten_thousand_changes_among_fifteen_hundred_memories_take_less_than_half_a_gig
     for thousand in 0..10 {
         let since = std::time::Instant::now();
         large.change(thousand * 1000, (thousand + 1) * 1000);
-        let line = format!(
-            "{} changes: {} KB, {} ms for each of the last thousand\n",
+        report(&format!(
+            "{} changes: {} KB, {} ms for each of the last thousand",
             (thousand + 1) * 1000,
             large.size() / 1024,
             since.elapsed().as_millis() / 1000,
-        );
-        std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).expect("written");
+        ));
     }
     let since = std::time::Instant::now();
     let history = History::open(&large.dir.path().join("history"));
@@ -132,27 +128,22 @@ fn ten_thousand_changes_among_fifteen_hundred_memories_take_less_than_half_a_gig
     for revision in last.revisions() {
         fresh.version(&revision).expect("reads");
     }
-    let line = format!(
-        "looked at in {looked:?}, a version read in {:?}\n",
-        since.elapsed()
-    );
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).expect("written");
+    let read = since.elapsed();
+    report(&format!(
+        "looked at in {looked:?}, a version read in {read:?}"
+    ));
     assert!(large.size() < 512 << 20, "{} bytes", large.size());
 }
 
 fn store(home: &Home) {
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.ok(&["write", "a.md", "--type", "user", "--content", "one"]);
-    home.ok(&["write", "a.md", "--content", "two"]);
-    home.ok(&["write", "a.md", "--content", "three"]);
+    home.memory("MEMORY.md", "# Memory\n");
+    home.ok("write a.md --type user --content one");
+    home.ok("write a.md --content two");
+    home.ok("write a.md --content three");
 }
 
 fn data(home: &Home) -> PathBuf {
     home.path().join(".local/share/tome/history")
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
 #[test]
@@ -162,21 +153,16 @@ fn a_damaged_version_is_never_written_into_a_memory() {
     let stored = data(&home).join("versions.bin");
     let sound = fs::read(&stored).expect("versions");
     let before = tree(&home.project());
-    let saved = tempfile::tempdir().expect("a temporary directory");
-    copy(&home.project(), saved.path());
     let (mut refused, mut undone) = (0, 0);
     for at in (0..sound.len()).step_by(sound.len() / 40) {
         let mut damaged = sound.clone();
         damaged[at] ^= 0xff;
         fs::write(&stored, &damaged).expect("written");
-        let output = home.run(&["undo"]);
+        let output = home.run("undo");
         match output.code {
             0 => {
                 undone += 1;
-                assert!(
-                    home.read("project/.memory/a.md").contains("two"),
-                    "byte {at}"
-                );
+                assert!(home.read_memory("a.md").contains("two"), "byte {at}");
                 // Reset for the next case.
                 fs::write(data(&home).join("journal.jsonl"), "").expect("emptied");
                 fs::remove_dir_all(data(&home)).expect("removed");
@@ -207,35 +193,11 @@ fn a_damaged_version_is_never_written_into_a_memory() {
 }
 
 #[test]
-fn keeping_good_bytes_mends_a_cut_version() {
-    let home = Home::new();
-    store(&home);
-    let three = home.read("project/.memory/a.md");
-    let stored = data(&home).join("versions.bin");
-    let mut bytes = fs::read(&stored).expect("versions");
-    bytes.truncate(bytes.len() - 5);
-    fs::write(&stored, bytes).expect("written");
-    let read = History::open(&data(&home)).version(&Revision::of(three.as_bytes()));
-    assert!(read.is_err(), "the last version is cut");
-    home.ok(&["append", "a.md", "--content", "four"]);
-    home.ok(&["undo"]);
-    assert_eq!(home.read("project/.memory/a.md"), three);
-}
-
-#[test]
 fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
     let home = Home::new();
     store(&home);
     let before = tree(&data(&home));
-    let dry = home.ok(&[
-        "history",
-        "--prune",
-        "--max-size",
-        "1600",
-        "--dry-run",
-        "--json",
-    ]);
-    let dry = json(&dry);
+    let dry = home.json("history --prune --max-size 1600 --dry-run");
     assert_eq!(dry["dry_run"], true);
     let gone = dry["pruned"]["changes"].as_u64().expect("a number");
     assert!((1..3).contains(&gone), "{dry}");
@@ -244,37 +206,30 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
         files
     };
     assert_eq!(without_locks(tree(&data(&home))), without_locks(before));
-    let real = json(&home.ok(&["history", "--prune", "--max-size", "1600", "--json"]));
+    let real = home.json("history --prune --max-size 1600");
     assert_eq!(real["pruned"], dry["pruned"]);
     assert_eq!(real["bytes_after"], dry["bytes_after"]);
-    let left = json(&home.ok(&["history", "--json"]));
+    let left = home.json("history");
     assert_eq!(
         left["changes"].as_array().map(Vec::len),
         real["kept"]["changes"]
             .as_u64()
             .map(|n| usize::try_from(n).expect("small"))
     );
-    home.ok(&["undo"]);
-    has(home.read("project/.memory/a.md"), ["two"]);
-    home.ok(&["redo"]);
-    has(home.read("project/.memory/a.md"), ["three"]);
+    home.ok("undo");
+    has(home.read_memory("a.md"), ["two"]);
+    home.ok("redo");
+    has(home.read_memory("a.md"), ["three"]);
     assert_eq!(
-        home.ok(&["doctor", "--json"])
-            .matches("\"damaged\":[]")
-            .count(),
+        home.ok("doctor --json").matches("\"damaged\":[]").count(),
         1
     );
-    let out = home.ok(&["history", "--prune", "--older-than", "90d"]);
+    let out = home.ok("history --prune --older-than 90d");
     starts(&out, "0 changes were removed");
-    for (wrong, told) in [
-        (["--older-than", "soon"], "90d"),
-        (["--max-size", "big"], "50MB"),
-    ] {
-        let output = home.run(&["history", "--prune", wrong[0], wrong[1]]);
-        assert_eq!(output.code, 2);
-        has(&output.err, [told]);
+    for (wrong, told) in [("--older-than soon", "90d"), ("--max-size big", "50MB")] {
+        has(home.fails(&format!("history --prune {wrong}")), [told]);
     }
-    let output = home.run(&["history", "--dry-run"]);
+    let output = home.run("history --dry-run");
     assert_eq!(output.code, 2, "only with --prune: {output:?}");
 }
 
@@ -282,7 +237,7 @@ fn pruning_tells_what_goes_and_what_stays_can_be_undone() {
 fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
     let home = Home::new();
     store(&home);
-    let report = json(&home.ok(&["doctor", "--json"]));
+    let report = home.json("doctor");
     assert_eq!(report["history"]["changes"], 3);
     assert!(report["history"]["oldest"].is_string());
     assert!(
@@ -290,16 +245,15 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
             .as_u64()
             .is_some_and(|bytes| bytes > 500)
     );
-    let out = home.ok(&["doctor"]);
+    let out = home.ok("doctor");
     has(&out, ["3 changes, the oldest"]);
     let stored = data(&home).join("versions.bin");
     let mut bytes = fs::read(&stored).expect("versions");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(&stored, bytes).expect("written");
-    let output = home.run(&["doctor", "--json"]);
-    assert_eq!(output.code, 1);
-    let report = json(&output.out);
+    let output = home.finds_nothing("doctor --json");
+    let report = json_of(&output.out);
     assert_eq!(
         report["history"]["damaged"].as_array().map(Vec::len),
         Some(1)
@@ -311,15 +265,15 @@ fn the_doctor_tells_of_damaged_versions_and_of_the_oldest_change() {
 #[test]
 fn whoever_waits_for_a_store_says_for_whom() {
     if !cfg!(debug_assertions) {
-        crate::support::not_run("only a debug build can be stopped at a step");
+        not_run("only a debug build can be stopped at a step");
         return;
     }
     let home = Home::new();
     store(&home);
-    let first = ["write", "a.md", "--content", "four"];
-    let paused = home.paused_at(&first, 1).expect("it takes the lock");
+    let paused = home.paused_at("write a.md --content four", 1);
+    let paused = paused.expect("it takes the lock");
     let mut child = home
-        .command(&["append", "a.md", "--content", "five"])
+        .command("append a.md --content five")
         .stderr(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -330,7 +284,7 @@ fn whoever_waits_for_a_store_says_for_whom() {
     starts(&line, "tome: waiting for tome write (pid ");
     assert_eq!(paused.go_on().0, Some(0));
     assert_eq!(child.wait().expect("ends").code(), Some(0));
-    let text = home.read("project/.memory/a.md");
+    let text = home.read_memory("a.md");
     has(&text, ["four", "five"]);
 }
 
@@ -342,20 +296,17 @@ fn a_memory_of_any_size_is_deleted_and_comes_back() {
         "---\nname: Huge\ntype: project\n---\n\n{}",
         line.repeat(480_000)
     );
-    home.file("project/.memory/huge.md", &text);
-    home.file(
-        "project/.memory/MEMORY.md",
-        "# Memory\n\n- [Huge](huge.md)\n",
-    );
+    home.memory("huge.md", &text);
+    home.memory("MEMORY.md", "# Memory\n\n- [Huge](huge.md)\n");
     let file = home.project().join(".memory/huge.md");
     assert!(fs::metadata(&file).expect("there").len() > 16 << 20);
-    let gone = home.run(&["delete", "huge.md"]);
+    let gone = home.run("delete huge.md");
     assert_eq!(gone.code, 0, "{}", gone.err);
     assert!(!file.exists());
-    let back = home.run(&["undo"]);
+    let back = home.run("undo");
     assert_eq!(back.code, 0, "{}", back.err);
     assert_eq!(fs::read(&file).expect("there"), text.as_bytes());
-    let again = home.run(&["redo"]);
+    let again = home.run("redo");
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(!file.exists());
 }

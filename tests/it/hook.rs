@@ -1,19 +1,20 @@
 //! Hooks: whatever an agent sends, it is not blocked, and its events are stored.
 
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, RunOutput, ends, has, lacks, starts};
+use crate::support::{Home, RunOutput, ends, has, json_of, lacks, merged, run_with_input, starts};
 
 const CLAUDE: &str = "{\"continue\":true}\n";
 
 fn send_hook(home: &Home, agent: &str, output: &Value) -> Value {
-    let output = home.run_with_input(&["hook", agent], output.to_string().as_bytes());
+    let output = home.run_with_input(&["hook", agent], output.to_string());
     assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
-    serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
+    json_of(&output.out)
 }
 
 /// Tells the hook of an agent of an event; returns its reply.
@@ -21,12 +22,28 @@ fn tell_hook(home: &Home, agent: &str, event: &str, more: Value) -> Value {
     send_hook(home, agent, &payload(home, event, more))
 }
 
+/// Tells the hook of Claude Code of an event; returns its reply.
+fn tell(home: &Home, event: &str, more: Value) -> Value {
+    tell_hook(home, "claude-code", event, more)
+}
+
+/// Sends a payload to the hook of Claude Code; returns its reply.
+fn send(home: &Home, payload: &Value) -> Value {
+    send_hook(home, "claude-code", payload)
+}
+
+/// Starts the hook of Claude Code, and returns its standard input.
+fn start_hook(home: &Home) -> (Child, ChildStdin) {
+    let mut command = home.command("hook claude-code");
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.spawn().expect("runs");
+    let stdin = child.stdin.take().expect("piped");
+    (child, stdin)
+}
+
 fn payload(home: &Home, event: &str, more: Value) -> Value {
-    let mut payload = json!({ "hook_event_name": event, "session_id": "s1", "cwd": home.project(), "transcript_path": "/t" });
-    if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
-        payload.extend(more);
-    }
-    payload
+    let payload = json!({ "hook_event_name": event, "session_id": "s1", "cwd": home.project(), "transcript_path": "/t" });
+    merged(payload, more)
 }
 
 /// The captured events of the only store.
@@ -69,7 +86,7 @@ fn what_happens_is_kept_as_events() {
         ("SessionEnd", json!({ "reason": "other" })),
     ] {
         assert_eq!(
-            send_hook(&home, "claude-code", &payload(&home, event, more)),
+            send(&home, &payload(&home, event, more)),
             json!({ "continue": true })
         );
     }
@@ -96,9 +113,9 @@ fn what_happens_is_kept_as_events() {
             ("session_end", "system", "other"),
         ]
     );
-    let stores = home.ok(&["stores"]);
+    let stores = home.ok("stores");
     has(&stores, ["what hooks captured in this project"]);
-    has(home.ok(&["list", "--store", "events"]), ["7 events"]);
+    has(home.ok("list --store events"), ["7 events"]);
     let file = events_file(&home).expect("kept");
     assert!(
         home.ok(&[
@@ -118,16 +135,16 @@ fn what_happens_is_kept_as_events() {
 fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_log_does() {
     let home = Home::new();
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
+    tell(&home, "UserPromptSubmit", said);
     let answer =
         json!({ "last_assistant_message": "The zebra lock is removed after a crash now." });
-    tell_hook(&home, "claude-code", "Stop", answer);
+    tell(&home, "Stop", answer);
     let asked = |args: &[&str]| -> Value {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
-        serde_json::from_str(&home.run(&args).out).expect("JSON")
+        json_of(&home.run(&args).out)
     };
-    has(home.ok(&["recall", "zebra"]), ["striped"]);
-    has(home.ok(&["toc", "--level", "day"]), ["zebra"]);
+    has(home.ok("recall zebra"), ["striped"]);
+    has(home.ok("toc --level day"), ["zebra"]);
     let stored: Vec<Value> = events(&home)
         .iter()
         .map(|one| one["event_id"].clone())
@@ -166,28 +183,25 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
             "{shown}"
         );
     }
-    assert_eq!(home.run(&["log", "s"]).code, 2, "two begin so");
+    home.fails("log s");
     let node = asked(&["toc", "--log", "s1"])["node"].clone();
     assert_eq!(node["id"], "log:claude-code:s1");
     has(node["bullets"].to_string(), ["zebra lock"]);
     lacks(node.to_string(), ["buttons"]);
-    assert_eq!(home.run(&["toc", "--log", "s"]).code, 2, "two begin so");
+    home.fails("toc --log s");
     let day = asked(&["toc", "--level", "day"])["nodes"][0].clone();
     assert_eq!(day["projects"][0]["sessions"], 2, "{day}");
     assert_eq!(asked(&["toc", "--status"])["sessions"], 2);
     // What the user said is the user's when it is promoted.
     let cited = told[0]["citation"].as_str().expect("a citation");
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     home.ok(&["promote", cited, "--name", "zebra", "--type", "project"]);
-    has(home.read("project/.memory/zebra.md"), ["> (you, "]);
+    has(home.read_memory("zebra.md"), ["> (you, "]);
     std::fs::remove_dir_all(home.project().join(".memory")).expect("removed");
     // Somewhere else nothing of it is told.
     let elsewhere = home.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a folder");
-    let other = home
-        .command(&["recall", "zebra"])
-        .current_dir(elsewhere)
-        .output();
+    let other = home.command("recall zebra").current_dir(elsewhere).output();
     assert_eq!(other.expect("runs").status.code(), Some(1));
     // The log of the session tells it from now on.
     let said = "please repair the striped zebra lock of the history";
@@ -199,7 +213,7 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
     has(citation, ["claude-code:s1#L1@"]);
     has(home.ok(&["read", citation]), [said]);
     assert_eq!(told[1]["session_id"], "s2");
-    let hits = home.ok(&["recall", "striped", "zebra"]);
+    let hits = home.ok("recall striped zebra");
     starts(&hits, "Found 1 result");
     let mut sessions = rows(&[]);
     sessions.sort();
@@ -209,19 +223,13 @@ fn captured_events_answer_in_their_project_with_their_own_ids_and_only_where_no_
 #[test]
 fn where_there_is_nothing_one_sentence_says_what_to_do() {
     let home = Home::new();
-    for args in [
-        &["toc"][..],
-        &["toc", "--level", "day"],
-        &["events"],
-        &["teleport", "zebra"],
-        &["logs"],
-    ] {
+    for args in ["toc", "toc --level day", "events", "teleport zebra", "logs"] {
         let output = home.run(args);
         assert_eq!((output.code, output.out.as_str()), (1, ""), "{args:?}");
         let said = "no session of an agent is known in this project; --all";
         assert!(output.err.contains(said), "{args:?}: {}", output.err);
         assert_eq!(output.err.lines().count(), 1, "{args:?}: {}", output.err);
-        let all = home.run(&[args, &["--all"]].concat());
+        let all = home.run(&format!("{args} --all"));
         assert!(
             all.err.contains("tome doctor says where"),
             "{args:?}: {}",
@@ -229,27 +237,20 @@ fn where_there_is_nothing_one_sentence_says_what_to_do() {
         );
     }
     let said = json!({ "prompt": "please repair the striped zebra lock of the history" });
-    tell_hook(&home, "claude-code", "UserPromptSubmit", said);
+    tell(&home, "UserPromptSubmit", said);
     for (args, told) in [
         (
-            &["toc", "toc:day:2001-01-01"][..],
+            "toc toc:day:2001-01-01",
             "nothing happened in toc:day:2001-01-01; tome toc",
         ),
+        ("events --to 2001-01-01", "nothing happened then; tome toc"),
         (
-            &["events", "--to", "2001-01-01"],
-            "nothing happened then; tome toc",
-        ),
-        (
-            &["teleport", "giraffe"],
+            "teleport giraffe",
             "no part of a session is about that; tome recall",
         ),
-        (
-            &["logs", "giraffe"],
-            "no session is about that; try other words",
-        ),
+        ("logs giraffe", "no session is about that; try other words"),
     ] {
-        let output = home.run(args);
-        assert_eq!(output.code, 1, "{args:?}");
+        let output = home.finds_nothing(args);
         assert!(output.err.contains(told), "{args:?}: {}", output.err);
     }
 }
@@ -266,7 +267,7 @@ fn no_field_of_an_event_keeps_a_secret() {
         "tool_input": { "file_path": format!("/p/{secret}.md") },
         "tool_response": secret,
     });
-    tell_hook(&home, "claude-code", "PostToolUse", more);
+    tell(&home, "PostToolUse", more);
     let kept = events(&home);
     assert_eq!(kept.len(), 1);
     let text = kept[0].to_string();
@@ -285,14 +286,13 @@ fn secrets_are_masked_by_their_keys_and_colours_are_left_out() {
         "tool_name": "fetch", "tool_input": input,
         "tool_response": { "stdout": "\u{1b}[31mred zebra\u{1b}[0m" },
     });
-    tell_hook(&home, "claude-code", "PostToolUse", more);
-    let more = json!({ "toolName": "fetch", "toolArgs": input.to_string() });
-    let copilot =
-        json!({ "cwd": home.project(), "transcript_path": "/c/session-state/abc-1/events.jsonl" });
-    let mut copilot = copilot.as_object().expect("fields").clone();
-    copilot.extend(more.as_object().expect("fields").clone());
-    let args = ["hook", "copilot", "--event", "postToolUse"];
-    let output = home.run_with_input(&args, Value::Object(copilot).to_string().as_bytes());
+    tell(&home, "PostToolUse", more);
+    let copilot = json!({
+        "cwd": home.project(), "transcript_path": "/c/session-state/abc-1/events.jsonl",
+        "toolName": "fetch", "toolArgs": input.to_string(),
+    });
+    let args = "hook copilot --event postToolUse";
+    let output = home.run_with_input(args, copilot.to_string());
     assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
     let kept = events(&home);
     assert_eq!(kept.len(), 2);
@@ -325,7 +325,7 @@ fn whatever_comes_the_agent_goes_on() {
         "\u{0}\u{1}",
         huge.as_str(),
     ] {
-        let output = home.run_with_input(&["hook", "claude-code"], input.as_bytes());
+        let output = home.run_with_input(&["hook", "claude-code"], input);
         assert_eq!(
             (output.code, output.out.as_str()),
             (0, CLAUDE),
@@ -339,17 +339,14 @@ fn whatever_comes_the_agent_goes_on() {
         CLAUDE
     );
     for (args, out) in [
-        (&["hook", "gemini"][..], "{}\n"),
-        (&["hook", "copilot"], "{}\n"),
-        (&["hook", "opencode"], "{}\n"),
-        (&["hook", "codex"], CLAUDE),
-        (&["hook", "no-such-agent"], "{}\n"),
-        (&["hook"], "{}\n"),
-        (&["hook", "claude-code", "--no-such-flag"], CLAUDE),
-        (
-            &["hook", "claude-code", "--config", "/no/such/file"],
-            CLAUDE,
-        ),
+        ("hook gemini", "{}\n"),
+        ("hook copilot", "{}\n"),
+        ("hook opencode", "{}\n"),
+        ("hook codex", CLAUDE),
+        ("hook no-such-agent", "{}\n"),
+        ("hook", "{}\n"),
+        ("hook claude-code --no-such-flag", CLAUDE),
+        ("hook claude-code --config /no/such/file", CLAUDE),
     ] {
         // With invalid arguments, the input is not read.
         let output = home.run(args);
@@ -366,12 +363,12 @@ fn a_huge_and_a_pretty_printed_document_are_heard() {
         "UserPromptSubmit",
         json!({ "prompt": "é".repeat(5 << 20) }),
     );
-    send_hook(&home, "claude-code", &huge);
+    send(&home, &huge);
     let pretty = format!(
         "{:#}\n\n",
         payload(&home, "UserPromptSubmit", json!({ "prompt": "two\nlines" }))
     );
-    let output = home.run_with_input(&["hook", "claude-code"], pretty.as_bytes());
+    let output = home.run_with_input("hook claude-code", pretty);
     assert_eq!(output.out, CLAUDE);
     let events = events(&home);
     assert_eq!(events.len(), 2);
@@ -387,13 +384,7 @@ fn a_huge_and_a_pretty_printed_document_are_heard() {
 fn an_open_standard_input_is_not_waited_for() {
     let home = Home::new();
     let started = Instant::now();
-    let mut child = home
-        .command(&["hook", "claude-code"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let stdin = child.stdin.take();
+    let (child, stdin) = start_hook(&home);
     let output = RunOutput::of(&child.wait_with_output().expect("ends"));
     drop(stdin);
     assert_eq!((output.code, output.out.as_str()), (0, CLAUDE));
@@ -403,23 +394,11 @@ fn an_open_standard_input_is_not_waited_for() {
 
 #[test]
 fn a_whole_document_on_an_open_standard_input_is_heard() {
-    use std::io::Write as _;
     let home = Home::new();
-    let mut child = home
-        .command(&["hook", "claude-code"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut stdin = child.stdin.take().expect("piped");
-    let output = payload(
-        &home,
-        "UserPromptSubmit",
-        json!({ "prompt": "held } open" }),
-    );
-    stdin
-        .write_all(format!("{output:#}\n").as_bytes())
-        .expect("heard");
+    let (child, mut stdin) = start_hook(&home);
+    let prompt = json!({ "prompt": "held } open" });
+    let prompt = payload(&home, "UserPromptSubmit", prompt);
+    writeln!(stdin, "{prompt:#}").expect("heard");
     stdin.flush().expect("heard");
     let output = RunOutput::of(&child.wait_with_output().expect("ends"));
     drop(stdin);
@@ -434,19 +413,16 @@ fn the_end_of_real_work_offers_storing_once_with_what_was_touched() {
     for number in 0..10 {
         let file = format!("src/part{}.rs", number % 3);
         let edit = json!({ "tool_name": "Edit", "tool_input": { "file_path": file }, "tool_response": {} });
-        tell_hook(&home, "claude-code", "PostToolUse", edit);
+        tell(&home, "PostToolUse", edit);
     }
-    let reply = send_hook(&home, "claude-code", &stop);
+    let reply = send(&home, &stop);
     let reason = reply["reason"].as_str().expect("a reason");
     starts(
         reason,
         "This session did real work: 10 tools were used; files changed: src/part0.rs, src/part1.rs, src/part2.rs. ",
     );
     has(reason, ["Storing in coder memory"]);
-    assert_eq!(
-        send_hook(&home, "claude-code", &stop),
-        json!({ "continue": true })
-    );
+    assert_eq!(send(&home, &stop), json!({ "continue": true }));
 }
 
 #[test]
@@ -458,22 +434,10 @@ fn two_hundred_hooks_at_once_lose_nothing() {
             scope.spawn(move || {
                 let children: Vec<_> = (0..10)
                     .map(|n| {
-                        let output = payload(
-                            home,
-                            "UserPromptSubmit",
-                            json!({ "prompt": format!("{worker}-{n}") }),
-                        );
-                        let mut child = home
-                            .command(&["hook", "claude-code"])
-                            .stdin(Stdio::piped())
-                            .stdout(Stdio::piped())
-                            .spawn()
-                            .expect("runs");
-                        use std::io::Write as _;
-                        let mut input = child.stdin.take().expect("piped");
-                        input
-                            .write_all(output.to_string().as_bytes())
-                            .expect("heard");
+                        let prompt = json!({ "prompt": format!("{worker}-{n}") });
+                        let (child, mut stdin) = start_hook(home);
+                        let prompt = payload(home, "UserPromptSubmit", prompt);
+                        write!(stdin, "{prompt}").expect("heard");
                         child
                     })
                     .collect();
@@ -485,7 +449,7 @@ fn two_hundred_hooks_at_once_lose_nothing() {
         }
     });
     // The next command appends the events that were set aside.
-    home.ok(&["stores"]);
+    home.ok("stores");
     let mut texts: Vec<String> = events(&home)
         .iter()
         .map(|event| event["text"].as_str().expect("text").to_owned())
@@ -498,11 +462,11 @@ fn two_hundred_hooks_at_once_lose_nothing() {
 #[test]
 fn a_session_starts_with_what_the_stores_have() {
     let home = Home::new();
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory(
+        "MEMORY.md",
         "# Memory\n\n- [Zebra](zebra.md) — has stripes\n",
     );
-    home.file("project/.memory/zebra.md", "x");
+    home.memory("zebra.md", "x");
     for (agent, path) in [
         ("claude-code", "/hookSpecificOutput/additionalContext"),
         ("codex", "/hookSpecificOutput/additionalContext"),
@@ -515,23 +479,13 @@ fn a_session_starts_with_what_the_stores_have() {
             .unwrap_or_else(|| panic!("{agent}: {reply}"));
         has(context, ["has stripes", "Current memory index"]);
     }
-    let resumed = tell_hook(
-        &home,
-        "claude-code",
-        "SessionStart",
-        json!({ "source": "resume" }),
-    );
+    let resumed = tell(&home, "SessionStart", json!({ "source": "resume" }));
     assert_eq!(resumed, json!({ "continue": true }));
     let long: String = (0..400)
         .map(|n| format!("- [M{n}](m{n}.md) — a line of the index that is not short at all\n"))
         .collect();
-    home.file("project/.memory/MEMORY.md", format!("# Memory\n\n{long}"));
-    let reply = tell_hook(
-        &home,
-        "claude-code",
-        "SessionStart",
-        json!({ "source": "startup" }),
-    );
+    home.memory("MEMORY.md", format!("# Memory\n\n{long}"));
+    let reply = tell(&home, "SessionStart", json!({ "source": "startup" }));
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
@@ -550,40 +504,30 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
     };
     let stop = |active: bool| payload(&home, "Stop", json!({ "stop_hook_active": active }));
     let quiet = json!({ "continue": true });
-    tell_hook(
-        &home,
-        "claude-code",
-        "UserPromptSubmit",
-        json!({ "prompt": "plan" }),
-    );
+    tell(&home, "UserPromptSubmit", json!({ "prompt": "plan" }));
     for _ in 0..5 {
-        assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
+        assert_eq!(send(&home, &task()), quiet);
     }
-    assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
-    tell_hook(
-        &home,
-        "claude-code",
-        "UserPromptSubmit",
-        json!({ "prompt": "plan more" }),
-    );
+    assert_eq!(send(&home, &stop(false)), quiet);
+    tell(&home, "UserPromptSubmit", json!({ "prompt": "plan more" }));
     for _ in 0..5 {
-        assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
+        assert_eq!(send(&home, &task()), quiet);
     }
-    let reply = send_hook(&home, "claude-code", &task());
+    let reply = send(&home, &task());
     let context = reply["hookSpecificOutput"]["additionalContext"]
         .as_str()
         .expect("text");
     ends(context, "With recalled memory, please replan if needed");
     has(context, ["Recalling from coder memory"]);
-    assert_eq!(send_hook(&home, "claude-code", &task()), quiet);
-    assert_eq!(send_hook(&home, "claude-code", &stop(true)), quiet);
-    let reminder = send_hook(&home, "claude-code", &stop(false));
+    assert_eq!(send(&home, &task()), quiet);
+    assert_eq!(send(&home, &stop(true)), quiet);
+    let reminder = send(&home, &stop(false));
     assert_eq!(reminder["decision"], "block");
     has(
         reminder["reason"].as_str().expect("text"),
         ["Storing in coder memory"],
     );
-    assert_eq!(send_hook(&home, "claude-code", &stop(false)), quiet);
+    assert_eq!(send(&home, &stop(false)), quiet);
     // Older Claude Code and Codex plan with a list; the guide is referred to if it exists.
     home.file(".sonph-code-memory/memory-recall-guide.md", "guide");
     for (agent, tool, key) in [
@@ -616,16 +560,11 @@ fn a_long_plan_is_reminded_of_recalling_and_storing() {
 fn settings_turn_capture_off() {
     let home = Home::new();
     home.file(".config/tome/config.toml", "[hook]\ncapture = false\n");
-    tell_hook(
-        &home,
-        "claude-code",
-        "UserPromptSubmit",
-        json!({ "prompt": "private" }),
-    );
+    tell(&home, "UserPromptSubmit", json!({ "prompt": "private" }));
     assert_eq!(events(&home), [Value::Null; 0]);
 }
 
-/// A payload of an agent, without what all have in common, and the time that it names.
+/// A payload of an agent, and the time that it names.
 struct Sample {
     agent: &'static str,
     event: Option<&'static str>,
@@ -636,126 +575,100 @@ struct Sample {
 /// What five agents send: with and without a directory, with a time as text and as a number, named
 /// in the payload or by the command.
 fn samples(home: &Home) -> Vec<Sample> {
-    let cwd = home.project();
-    let mut samples = Vec::new();
-    let mut push = |agent, event, payload: Value, millisecond| {
-        samples.push(Sample {
-            agent,
-            event,
-            payload,
-            millisecond,
-        });
-    };
-    let day = 1_771_754_400_000; // 2026-02-22T10:00:00Z
     let read = json!({ "tool_name": "Read", "tool_input": { "file_path": "/p/a.rs" } });
-    for (at, (event, more)) in [
-        ("SessionStart", json!({})),
-        ("UserPromptSubmit", json!({ "message": "What is here?" })),
-        ("PreToolUse", read.clone()),
-        ("PostToolUse", read.clone()),
-        ("AssistantResponse", json!({ "message": "Three folders." })),
-        ("SubagentStart", json!({ "message": "Reviewing" })),
-        ("SubagentStop", json!({ "message": "Reviewed" })),
-        ("Stop", json!({})),
-        ("SessionEnd", json!({})),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let mut payload = json!({ "hook_event_name": event, "session_id": "claude-1", "cwd": cwd, "timestamp": format!("2026-02-22T10:00:{at:02}Z"), "agent": "claude" });
-        payload
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        push("claude-code", None, payload, day + 1000 * at as i64);
-    }
-    for (at, (event, more)) in [
-        ("SessionStart", json!({})),
-        ("UserPromptSubmit", json!({ "message": "Explain it" })),
-        ("PreToolUse", read.clone()),
-        ("PostToolUse", read.clone()),
-        ("Stop", json!({})),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        // Without a directory.
-        let mut payload = json!({ "hook_event_name": event, "session_id": "codex-1", "timestamp": format!("2026-02-22T10:01:{at:02}Z") });
-        payload
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        push("codex", None, payload, day + 60_000 + 1000 * at as i64);
-    }
-    for (at, (event, more)) in [
-        ("SessionStart", json!({})),
-        ("BeforeAgent", json!({ "prompt": "Explain it" })),
-        ("BeforeTool", read.clone()),
-        ("AfterTool", read.clone()),
+    let with_cwd = json!({ "cwd": home.project() });
+    let said = |text: &str| json!({ "message": text });
+    let asked = said("Explain it");
+    let answered = said("It has two folders.");
+    let by_name: [(&str, Vec<(&str, Value)>); 4] = [
         (
-            "AfterAgent",
-            json!({ "prompt_response": "It has two folders." }),
+            "claude-code",
+            vec![
+                ("SessionStart", json!({})),
+                ("UserPromptSubmit", said("What is here?")),
+                ("PreToolUse", read.clone()),
+                ("PostToolUse", read.clone()),
+                ("AssistantResponse", said("Three folders.")),
+                ("SubagentStart", said("Reviewing")),
+                ("SubagentStop", said("Reviewed")),
+                ("Stop", json!({})),
+                ("SessionEnd", json!({})),
+            ],
         ),
-        ("SessionEnd", json!({})),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let mut payload = json!({ "hook_event_name": event, "session_id": "gemini-1", "cwd": cwd, "timestamp": format!("2026-02-22T10:02:{at:02}Z") });
-        payload
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        push("gemini", None, payload, day + 120_000 + 1000 * at as i64);
-    }
-    for (at, (event, has_cwd, more)) in [
-        ("SessionStart", true, json!({})),
-        ("UserPromptSubmit", true, json!({ "message": "Explain it" })),
-        ("PostToolUse", false, read.clone()),
         (
-            "AssistantResponse",
-            false,
-            json!({ "message": "It has two folders." }),
+            // Without a directory.
+            "codex",
+            vec![
+                ("SessionStart", json!({})),
+                ("UserPromptSubmit", asked.clone()),
+                ("PreToolUse", read.clone()),
+                ("PostToolUse", read.clone()),
+                ("Stop", json!({})),
+            ],
         ),
-        ("Stop", true, json!({})),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let mut payload = json!({ "hook_event_name": event, "session_id": "opencode-1", "timestamp": format!("2026-02-22T10:03:{at:02}Z") });
-        payload
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        if has_cwd {
-            payload["cwd"] = json!(cwd);
+        (
+            "gemini",
+            vec![
+                ("SessionStart", json!({})),
+                ("BeforeAgent", json!({ "prompt": "Explain it" })),
+                ("BeforeTool", read.clone()),
+                ("AfterTool", read.clone()),
+                (
+                    "AfterAgent",
+                    json!({ "prompt_response": "It has two folders." }),
+                ),
+                ("SessionEnd", json!({})),
+            ],
+        ),
+        (
+            // With a directory now and then.
+            "opencode",
+            vec![
+                ("SessionStart", with_cwd.clone()),
+                ("UserPromptSubmit", merged(asked, with_cwd.clone())),
+                ("PostToolUse", read),
+                ("AssistantResponse", answered),
+                ("Stop", with_cwd.clone()),
+            ],
+        ),
+    ];
+    let day = 1_771_754_400_000; // 2026-02-22T10:00:00Z
+    let mut samples = Vec::new();
+    for (minute, (agent, events)) in (0_i64..).zip(by_name) {
+        for (second, (event, more)) in (0_i64..).zip(events) {
+            let time = format!("2026-02-22T10:{minute:02}:{second:02}Z");
+            let session = format!("{agent}-1");
+            let named =
+                json!({ "hook_event_name": event, "session_id": session, "timestamp": time });
+            let mut payload = merged(named, more);
+            if ["claude-code", "gemini"].contains(&agent) {
+                payload = merged(payload, with_cwd.clone());
+            }
+            samples.push(Sample {
+                agent,
+                event: None,
+                payload,
+                millisecond: day + 60_000 * minute + 1000 * second,
+            });
         }
-        push("opencode", None, payload, day + 180_000 + 1000 * at as i64);
     }
-    for (at, (event, more)) in [
+    let tool = json!({ "toolName": "Read", "toolArgs": "{\"path\":\"/p/a.rs\"}" });
+    for (second, (event, more)) in (0_i64..).zip([
         ("sessionStart", json!({})),
         ("userPromptSubmitted", json!({ "prompt": "Explain it" })),
-        (
-            "preToolUse",
-            json!({ "toolName": "Read", "toolArgs": "{\"path\":\"/p/a.rs\"}" }),
-        ),
-        (
-            "postToolUse",
-            json!({ "toolName": "Read", "toolArgs": "{\"path\":\"/p/a.rs\"}" }),
-        ),
+        ("preToolUse", tool.clone()),
+        ("postToolUse", tool),
         ("sessionEnd", json!({ "reason": "user_exit" })),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ]) {
         // Without a session, and without the name of the event.
-        let millisecond = 1_709_640_000_000 + 1000 * at as i64;
-        let mut payload = json!({ "cwd": cwd, "timestamp": millisecond });
-        payload
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        push("copilot", Some(event), payload, millisecond);
+        let millisecond = 1_709_640_000_000 + 1000 * second;
+        let named = json!({ "cwd": home.project(), "timestamp": millisecond });
+        samples.push(Sample {
+            agent: "copilot",
+            event: Some(event),
+            payload: merged(named, more),
+            millisecond,
+        });
     }
     samples
 }
@@ -781,7 +694,7 @@ fn every_valid_payload_of_five_agents_is_kept_with_its_time_and_no_other() {
     for sample in &samples {
         let mut args = vec!["hook", sample.agent];
         args.extend(sample.event.iter().flat_map(|event| ["--event", *event]));
-        let output = home.run_with_input(&args, sample.payload.to_string().as_bytes());
+        let output = home.run_with_input(&args, sample.payload.to_string());
         assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
     }
     for (agent, malformed) in [
@@ -861,47 +774,23 @@ fn an_event_that_two_registrations_send_is_kept_once() {
     // Copilot CLI runs the hooks of Claude Code beside its own.
     let home = Home::new();
     let prompt = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "prompt": "go" });
-    let args = ["hook", "copilot", "--event", "userPromptSubmitted"];
-    home.run_with_input(&args, prompt.to_string().as_bytes());
+    let args = "hook copilot --event userPromptSubmitted";
+    home.run_with_input(args, prompt.to_string());
     let both = |event: &str, more: Value| {
-        let mut claude = payload(
-            &home,
-            event,
-            json!({ "session_id": "c", "timestamp": "2024-03-05T12:00:00.000Z" }),
-        );
-        claude
-            .as_object_mut()
-            .expect("fields")
-            .extend(more.as_object().expect("fields").clone());
-        let mut command = home.command(&["hook", "claude-code"]);
-        run_in(command.env("COPILOT_CLI", "1"), &claude).out
+        let named = json!({ "session_id": "c", "timestamp": "2024-03-05T12:00:00.000Z" });
+        let claude = payload(&home, event, merged(named, more));
+        let mut command = home.command("hook claude-code");
+        run_with_input(command.env("COPILOT_CLI", "1"), claude.to_string()).out
     };
     assert_eq!(both("UserPromptSubmit", json!({ "prompt": "go" })), CLAUDE);
     let end = json!({ "sessionId": "c", "cwd": home.project(), "timestamp": 1_709_640_000_000_i64, "reason": "complete" });
-    let args = ["hook", "copilot", "--event", "sessionEnd"];
-    home.run_with_input(&args, end.to_string().as_bytes());
+    let args = "hook copilot --event sessionEnd";
+    home.run_with_input(args, end.to_string());
     assert_eq!(both("SessionEnd", json!({ "reason": "complete" })), CLAUDE);
     let events = events(&home);
     let kinds: Vec<&Value> = events.iter().map(|event| &event["event_type"]).collect();
     assert_eq!(kinds, ["user_message", "session_end"], "{events:?}");
     assert!(events.iter().all(|event| event["agent"] == "copilot"));
-}
-
-/// Runs a prepared command with a payload on standard input.
-fn run_in(command: &mut std::process::Command, payload: &Value) -> RunOutput {
-    use std::io::Write as _;
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("runs");
-    let mut input = child.stdin.take().expect("piped");
-    input
-        .write_all(payload.to_string().as_bytes())
-        .expect("heard");
-    drop(input);
-    RunOutput::of(&child.wait_with_output().expect("ends"))
 }
 
 /// A turn with a plan of six steps; returns the replies to the plan and to its end.
@@ -919,12 +808,10 @@ fn planned_turn(home: &Home, agent: &str, set: (&str, &str), more: &Value) -> [V
         (stop, json!({ "stop_hook_active": false })),
     ];
     events.map(|(event, fields)| {
-        let mut payload = payload(home, event, fields);
-        let fields = payload.as_object_mut().expect("fields");
-        fields.insert("session_id".to_owned(), json!(session));
-        fields.extend(more.as_object().expect("fields").clone());
-        let output = run_in(home.command(&["hook", agent]).env(set.0, set.1), &payload);
-        serde_json::from_str(&output.out).unwrap_or_else(|e| panic!("{output:?}: {e}"))
+        let fields = merged(fields, json!({ "session_id": session }));
+        let payload = payload(home, event, merged(fields, more.clone()));
+        let mut hook = home.command(&["hook", agent]);
+        json_of(&run_with_input(hook.env(set.0, set.1), payload.to_string()).out)
     })
 }
 
@@ -994,8 +881,8 @@ fn a_plan_of_copilot_is_a_table_of_todos() {
     let rows: Vec<String> = (0..6).map(|n| format!("('t{n}', 'Step {n}')")).collect();
     let query = format!("INSERT INTO todos (id, title) VALUES {}", rows.join(", "));
     let plan = json!({ "sessionId": "c", "cwd": home.project(), "toolName": "sql", "toolArgs": { "query": query } });
-    let args = ["hook", "copilot", "--event", "postToolUse"];
-    let output = home.run_with_input(&args, plan.to_string().as_bytes());
+    let args = "hook copilot --event postToolUse";
+    let output = home.run_with_input(args, plan.to_string());
     has(&output.out, ["please replan"]);
 }
 
@@ -1007,10 +894,7 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
         "{\"type\":\"assistant.message\",\"data\":{\"content\":\"The answer.\"}}\n",
     );
     let stop = json!({ "sessionId": "c", "cwd": home.project(), "transcriptPath": home.path().join("t.jsonl") });
-    home.run_with_input(
-        &["hook", "copilot", "--event", "agentStop"],
-        stop.to_string().as_bytes(),
-    );
+    home.run_with_input("hook copilot --event agentStop", stop.to_string());
     assert_eq!(events(&home)[0]["text"], "The answer.");
     // It is written some time after the event.
     let home = Home::new();
@@ -1021,10 +905,7 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
         let answer = "{\"type\":\"assistant.message\",\"data\":{\"content\":\"Late.\"}}\n";
         std::fs::write(path, answer).expect("written");
     });
-    home.run_with_input(
-        &["hook", "copilot", "--event", "agentStop"],
-        stop.to_string().as_bytes(),
-    );
+    home.run_with_input("hook copilot --event agentStop", stop.to_string());
     writing.join().expect("written");
     assert_eq!(events(&home)[0]["text"], "Late.");
     // An answer that is written after the turn has ended is stored with the next event.
@@ -1034,15 +915,9 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
     ] {
         let home = Home::new();
         let send = |event: &str, more: Value| {
-            let mut payload = json!({ "sessionId": "c", "cwd": home.project() });
-            payload
-                .as_object_mut()
-                .expect("fields")
-                .extend(more.as_object().expect("fields").clone());
-            home.run_with_input(
-                &["hook", "copilot", "--event", event],
-                payload.to_string().as_bytes(),
-            )
+            let payload = json!({ "sessionId": "c", "cwd": home.project() });
+            let args = ["hook", "copilot", "--event", event];
+            home.run_with_input(&args, merged(payload, more).to_string())
         };
         send(
             "agentStop",
@@ -1069,11 +944,8 @@ fn the_answer_of_copilot_is_read_from_its_transcript() {
 #[test]
 fn gemini_gets_its_context_with_the_first_prompt_and_not_again() {
     let home = Home::new();
-    home.file(
-        "project/.memory/MEMORY.md",
-        "# Memory\n\n- [Z](z.md) — has stripes\n",
-    );
-    home.file("project/.memory/z.md", "x");
+    home.memory("MEMORY.md", "# Memory\n\n- [Z](z.md) — has stripes\n");
+    home.memory("z.md", "x");
     let send = |event: &str, more: Value| {
         send_hook(&home, "gemini", &payload(&home, event, more)).to_string()
     };
@@ -1116,7 +988,7 @@ fn a_session_starts_with_the_overview_of_the_last_one_and_the_list_of_facts() {
             "SessionStart",
             json!({ "source": "startup", "session_id": session }),
         );
-        let reply = send_hook(&home, "claude-code", &start);
+        let reply = send(&home, &start);
         let text = reply["hookSpecificOutput"]["additionalContext"].as_str();
         text.unwrap_or_else(|| panic!("{reply}")).to_owned()
     };

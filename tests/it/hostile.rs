@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, lacks, tree};
+use crate::support::{Home, has, lacks, mkfifo};
 
 /// A word that is in every file outside the project and in none inside.
 const CANARY: &str = "quetzalcanary";
@@ -94,77 +94,57 @@ const TARGETS: [&str; 10] = [
 ];
 
 /// What a person does in a project; `stores`, `setup`, `hook` and `mcp` are run besides.
-const VERBS: &[&[&str]] = &[
-    &["list"],
-    &["doctor"],
-    &["logs"],
-    &["context"],
-    &["view"],
-    &["recall", "secret"],
-    &["find", "secret"],
-    &["recall", "secret", "--all"],
-    &["stats"],
-    &["history"],
-    &["curate"],
-    &["ledger"],
-    &["ledger", "--corrections"],
-    &["guard"],
-    &["guard", "--backtest"],
-    &["sync", "--status"],
-    &["review"],
-    &["review", "--count"],
-    &["why", "s.md"],
-    &["toc"],
-    &["events", "--from", "3000d"],
-    &["teleport", "secret"],
-    &["topics"],
-    &["grip", "grip:1:1"],
-    &["log", "1"],
-    &["resume", "1"],
-    &["keep", "1"],
-    &["promote", "aider:1#L1", "--dry-run"],
-    &["rehome", "--dry-run"],
-    &["patch", "s.md", "--old", "secret", "--new", "x"],
-    &["patch", "CLAUDE.md", "--old", "secret", "--new", "x"],
-    &["rename", "s.md", "t.md"],
-    &["merge", "s.md", "MEMORY.md", "--dry-run"],
-    &[
-        "generalize",
-        "p.md",
-        "--from",
-        "s.md",
-        "--from",
-        "MEMORY.md",
-        "--name",
-        "P",
-        "--description",
-        "d",
-        "--content",
-        "x",
-    ],
-    &["index", "--check"],
-    &["index", "--dry-run"],
-    &["undo", "--dry-run"],
-    &["redo", "--dry-run"],
-    &["restore", "1", "--dry-run"],
-    &["undo"],
-    &["list", "--all"],
-    &["stores", "--all"],
-    &["stats", "--all"],
-    &[
-        "write",
-        "planted.md",
-        "--type",
-        "user",
-        "--content",
-        "planted",
-    ],
-    &["append", "s.md", "--content", "planted"],
-    &["append", "CLAUDE.md", "--content", "planted"],
-    &["delete", "s.md"],
-    &["index", "--rewrite"],
-    &["read", "s.md"],
-    &["read", "CLAUDE.md"],
+const VERBS: [&str; 50] = [
+    "list",
+    "doctor",
+    "logs",
+    "context",
+    "view",
+    "recall secret",
+    "find secret",
+    "recall secret --all",
+    "stats",
+    "history",
+    "curate",
+    "ledger",
+    "ledger --corrections",
+    "guard",
+    "guard --backtest",
+    "sync --status",
+    "review",
+    "review --count",
+    "why s.md",
+    "toc",
+    "events --from 3000d",
+    "teleport secret",
+    "topics",
+    "grip grip:1:1",
+    "log 1",
+    "resume 1",
+    "keep 1",
+    "promote aider:1#L1 --dry-run",
+    "rehome --dry-run",
+    "patch s.md --old secret --new x",
+    "patch CLAUDE.md --old secret --new x",
+    "rename s.md t.md",
+    "merge s.md MEMORY.md --dry-run",
+    "generalize p.md --from s.md --from MEMORY.md --name P --description d --content x",
+    "index --check",
+    "index --dry-run",
+    "undo --dry-run",
+    "redo --dry-run",
+    "restore 1 --dry-run",
+    "undo",
+    "list --all",
+    "stores --all",
+    "stats --all",
+    "write planted.md --type user --content planted",
+    "append s.md --content planted",
+    "append CLAUDE.md --content planted",
+    "delete s.md",
+    "index --rewrite",
+    "read s.md",
+    "read CLAUDE.md",
 ];
 
 /// A home with secrets, and a project that tries to reach them.
@@ -197,8 +177,7 @@ impl Ground {
         home.file("sibling/CLAUDE.md", SECRET);
         home.file("sibling/settings.json", format!("{{\"{SECRET}\": 1}}"));
         let pipe = aside.path().join("pipe");
-        let made = Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.expect("mkfifo runs").success());
+        mkfifo(&pipe);
         let sparse = fs::File::create(aside.path().join("sparse")).expect("a file");
         sparse.set_len(1 << 40).expect("a size");
         Self { home, aside }
@@ -269,20 +248,9 @@ impl Ground {
 
     /// The program, started in the folder `sub` if it exists. More than 200 MB of memory of its own
     /// is refused, and then it ends by a signal.
-    fn command(&self, args: &[&str]) -> Command {
-        let program = self.home.command(args);
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            "ulimit -v 4000000; ulimit -d 204800; exec \"$0\" \"$@\"",
-        ]);
-        command.arg(program.get_program()).args(program.get_args());
-        command.env_clear();
-        for (name, value) in program.get_envs() {
-            if let Some(value) = value {
-                command.env(name, value);
-            }
-        }
+    fn command(&self, args: &str) -> Command {
+        let limits = "ulimit -v 4000000; ulimit -d 204800";
+        let mut command = self.home.command_after(limits, args);
         let sub = self.home.project().join("sub");
         let is_ours = sub.is_dir() && !sub.is_symlink();
         command.current_dir(if is_ours { sub } else { self.home.project() });
@@ -294,7 +262,7 @@ impl Ground {
     }
 
     /// Runs the program and returns its whole output; a run that hangs fails.
-    fn run(&self, args: &[&str], input: Option<&str>, about: &str) -> String {
+    fn run(&self, args: &str, input: Option<&str>, about: &str) -> String {
         let mut command = self.command(args);
         if input.is_some() {
             command.stdin(Stdio::piped());
@@ -328,7 +296,7 @@ impl Ground {
     /// Sends requests to the server as an agent does.
     fn serve(&self, about: &str) {
         let mut child = self
-            .command(&["mcp"])
+            .command("mcp")
             .stdin(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -386,13 +354,13 @@ impl Ground {
     /// Runs everything that a user or an agent does in a project.
     fn attack(&self, about: &str) {
         let before = self.outside();
-        let stores = self.run(&["stores"], None, about);
+        let stores = self.run("stores", None, about);
         for verb in VERBS {
             self.run(verb, None, about);
         }
         for agent in ["claude-code", "codex", "gemini", "opencode", "copilot"] {
-            self.run(&["context", "--agent", agent], None, about);
-            self.run(&["setup", agent, "--project", "--yes"], None, about);
+            self.run(&format!("context --agent {agent}"), None, about);
+            self.run(&format!("setup {agent} --project --yes"), None, about);
         }
         let cwd = self.home.project();
         for event in ["SessionStart", "UserPromptSubmit"] {
@@ -400,7 +368,7 @@ impl Ground {
                 "session_id": "s", "cwd": cwd, "hook_event_name": event, "prompt": "hello",
                 "source": "startup",
             });
-            self.run(&["hook", "claude-code"], Some(&document.to_string()), about);
+            self.run("hook claude-code", Some(&document.to_string()), about);
         }
         self.serve(about);
         let after = self.outside();
@@ -505,8 +473,7 @@ fn pipes_and_endless_files_in_every_place_hold_nobody_up() {
         let parent = at.parent().expect("a parent");
         // Some places are below others that are already pipes.
         if fs::create_dir_all(parent).is_ok() && at.symlink_metadata().is_err() {
-            let made = Command::new("mkfifo").arg(&at).status();
-            assert!(made.expect("mkfifo runs").success());
+            mkfifo(&at);
         }
     }
     ground.attack("pipes");
@@ -530,7 +497,7 @@ fn is_log(place: &str) -> bool {
 #[test]
 fn every_verb_is_run() {
     let home = Home::new();
-    let help = home.ok(&["--help"]);
+    let help = home.ok("--help");
     let (_, commands) = help.split_once("Commands:\n").expect("commands");
     let (commands, _) = commands.split_once("\n\n").expect("other parts");
     let elsewhere = ["stores", "setup", "hook", "mcp", "serve"];
@@ -542,7 +509,9 @@ fn every_verb_is_run() {
         if line.starts_with("   ") || elsewhere.contains(&verb) || others.contains(&verb) {
             continue;
         }
-        let is_run = VERBS.iter().any(|words| words[0] == verb);
+        let is_run = VERBS
+            .iter()
+            .any(|words| words.split(' ').next() == Some(verb));
         assert!(is_run, "{verb}");
     }
 }
@@ -564,7 +533,7 @@ fn settings_of_a_project_choose_nothing_outside_it() {
         let settings = json!({ "autoMemoryDirectory": named }).to_string();
         ground.home.file(&format!("project/{file}"), settings);
         ground.attack(&format!("{file} names {named}"));
-        let output = ground.run(&["stores"], None, file);
+        let output = ground.run("stores", None, file);
         has(&output, [&format!("refused: {file} names")]);
     }
 }
@@ -610,42 +579,42 @@ fn what_is_refused_is_told_and_can_be_trusted() {
         "refused: .memory leads to {0}, outside the project; tome trust {0} allows it",
         documents.display()
     );
-    let output = home.run(&["stores"]);
+    let output = home.run("stores");
     has(&output.err, [&line]);
     let refused = output.err.lines().filter(|line| line.contains("refused:"));
     assert_eq!(refused.count(), 2, "{output:?}");
-    let output = home.run(&["doctor"]);
-    assert_eq!(output.code, 1);
+    let output = home.finds_nothing("doctor");
     let told = format!("leads to {}, outside the project", documents.display());
     has(&output.out, [&told]);
-    let output = home.run(&["write", "x.md", "--type", "user", "--content", "x"]);
-    assert_eq!(output.code, 2, "{output:?}");
-    has(&output.err, ["tome trust"]);
+    has(
+        home.fails("write x.md --type user --content x"),
+        ["tome trust"],
+    );
 
     let settings = home.file(".config/tome/config.toml", "# mine\nauthor = \"kim\"\n");
-    let dry = home.ok(&["trust", "~/Documents", "--dry-run"]);
+    let dry = home.ok("trust ~/Documents --dry-run");
     has(&dry, ["+trusted"]);
     assert_eq!(
         home.read(".config/tome/config.toml"),
         "# mine\nauthor = \"kim\"\n"
     );
-    let shown = home.ok(&["trust", "../Documents"]);
+    let shown = home.ok("trust ../Documents");
     assert_eq!(shown, dry);
-    has(home.ok(&["trust", "~/Documents"]), ["already"]);
-    has(home.ok(&["list"]), ["s.md"]);
-    home.ok(&["write", "x.md", "--type", "user", "--content", "x"]);
+    has(home.ok("trust ~/Documents"), ["already"]);
+    has(home.ok("list"), ["s.md"]);
+    home.ok("write x.md --type user --content x");
     assert!(documents.join("x.md").is_file());
-    home.ok(&["trust", "~/sibling"]);
-    has(home.ok(&["stores"]), ["sibling-instructions"]);
-    home.ok(&["trust", "~/sibling", "--remove"]);
-    home.ok(&["trust", "~/Documents", "--remove"]);
+    home.ok("trust ~/sibling");
+    has(home.ok("stores"), ["sibling-instructions"]);
+    home.ok("trust ~/sibling --remove");
+    home.ok("trust ~/Documents --remove");
     assert_eq!(
         fs::read_to_string(settings).expect("reads"),
         "# mine\nauthor = \"kim\"\n"
     );
-    assert!(home.run(&["list"]).out.is_empty());
-    assert_eq!(home.run(&["trust", "~/Documents", "--remove"]).code, 1);
-    assert_eq!(home.run(&["trust", "~/nowhere"]).code, 2);
+    assert!(home.run("list").out.is_empty());
+    home.finds_nothing("trust ~/Documents --remove");
+    home.fails("trust ~/nowhere");
 }
 
 #[test]
@@ -654,14 +623,14 @@ fn trust_keeps_the_ends_of_lines() {
     home.file("outside/a", "");
     let before = "# mine\r\nauthor = \"kim\"\r\n";
     home.file(".config/tome/config.toml", before);
-    home.ok(&["trust", "../outside"]);
+    home.ok("trust ../outside");
     let text = home.read(".config/tome/config.toml");
     assert!(
         text.starts_with(before) && text.contains("trusted"),
         "{text:?}"
     );
     assert!(!text.replace("\r\n", "").contains('\n'), "{text:?}");
-    home.ok(&["trust", "../outside", "--remove"]);
+    home.ok("trust ../outside --remove");
     assert_eq!(home.read(".config/tome/config.toml"), before);
 }
 
@@ -674,12 +643,12 @@ fn links_that_stay_inside_the_project_are_followed() {
     symlink("notes", home.project().join(".memory")).expect("a link");
     symlink("AGENTS.md", home.project().join("CLAUDE.md")).expect("a link");
     symlink("../AGENTS.md", home.project().join("sub/CLAUDE.md")).expect("a link");
-    let output = home.run(&["stores"]);
+    let output = home.run("stores");
     assert_eq!(output.code, 0, "{output:?}");
     lacks(&output.err, ["refused"]);
-    let list = home.ok(&["list"]);
+    let list = home.ok("list");
     has(&list, ["AGENTS.md", "CLAUDE.md"]);
-    home.ok(&["write", "x.md", "--type", "user", "--content", "x"]);
+    home.ok("write x.md --type user --content x");
     assert!(home.project().join("notes/x.md").is_file());
 }
 
@@ -688,7 +657,7 @@ fn set_up_in_a_project_refuses_a_link_that_leaves_it_by_name() {
     let home = Home::new();
     let login = home.file(".claude.json", "{\"token\": \"secret\"}\n");
     symlink(&login, home.project().join(".mcp.json")).expect("a link");
-    let output = home.run(&["setup", "claude-code", "--project", "--yes"]);
+    let output = home.run("setup claude-code --project --yes");
     assert_eq!(output.code, 2, "{output:?}");
     has(&output.err, [".mcp.json", "outside the project"]);
     assert!(!format!("{output:?}").contains("secret"), "{output:?}");

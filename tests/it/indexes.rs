@@ -10,8 +10,10 @@ use tome::core::change::history::History;
 use tome::core::change::{ChangeRequest, Direction, commit, plan, replay};
 use tome::core::memory::layout::{Fields, IndexUpdate, Layout, Matching, Patch, View, index};
 
-use crate::store::{TestStore, append, author, change_context, delete, patch, rename, write};
-use crate::support::{Home, ends, has, lacks, starts, today};
+use crate::store::{
+    TestStore, append, author, change_context, delete, named, patch, rename, typed, write,
+};
+use crate::support::{Home, ends, has, json_of, lacks, starts, today};
 
 /// A store that is changed through the core.
 impl TestStore {
@@ -38,6 +40,21 @@ impl TestStore {
                 ..Fields::default()
             },
         });
+    }
+
+    /// Brings the index up to date.
+    fn repair(&self) {
+        self.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    }
+
+    /// Returns what is said of a change that is refused.
+    fn refused(&self, request: &ChangeRequest) -> String {
+        let refused = plan(&self.store(), request, &change_context());
+        refused.expect_err("refused").to_string()
+    }
+
+    fn index(&self) -> String {
+        self.read("MEMORY.md")
     }
 
     /// Sets the modification time of a file to this many seconds from now.
@@ -99,14 +116,14 @@ proptest! {
             bench.file(name, text);
         }
         bench.write("first.md", "user", "the first");
-        prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
+        prop_assert_eq!(bench.index(), index::generate_index(&bench.store().list().expect("lists")));
         for act in &outside {
             match act {
                 Outside::Write(name, text) => {
                     bench.file(name, text);
                     bench.touch(name, 10);
                 }
-                Outside::Delete(name) => drop(fs::remove_file(bench.dir.path().join("store").join(name))),
+                Outside::Delete(name) => drop(fs::remove_file(bench.root().join(name))),
             }
         }
         match last {
@@ -114,7 +131,7 @@ proptest! {
             1 => bench.make(&delete(&["first.md"])),
             _ => bench.make(&rename("first.md", "renamed one.md")),
         }
-        prop_assert_eq!(bench.read("MEMORY.md"), index::generate_index(&bench.store().list().expect("lists")));
+        prop_assert_eq!(bench.index(), index::generate_index(&bench.store().list().expect("lists")));
     }
 
     #[test]
@@ -128,14 +145,14 @@ proptest! {
         bench.file("a.md", &memory("A", "d", "user"));
         bench.file("MEMORY.md", &hand);
         bench.write("new.md", "user", "added");
-        let text = bench.read("MEMORY.md");
+        let text = bench.index();
         let added: Vec<&str> = text.lines().filter(|line| line.contains("added")).collect();
         prop_assert_eq!(added.len(), 1, "{}", text);
         prop_assert_eq!(text.replace(&format!("{}\n", added[0]), ""), hand.as_str());
         bench.make(&ChangeRequest::Delete { paths: vec!["new.md".to_owned()] });
-        prop_assert_eq!(bench.read("MEMORY.md"), hand.as_str());
+        prop_assert_eq!(bench.index(), hand.as_str());
         bench.make(&ChangeRequest::Delete { paths: vec!["a.md".to_owned()] });
-        prop_assert_eq!(bench.read("MEMORY.md"), hand.replace(bullet, ""));
+        prop_assert_eq!(bench.index(), hand.replace(bullet, ""));
     }
 }
 
@@ -143,24 +160,24 @@ proptest! {
 fn a_generated_index_lists_what_came_and_went_by_other_hands() {
     let home = Home::new();
     let write = |name: &str, kind: &str| {
-        let store = ["--store", "./.memory"];
-        let rest = ["write", name, "--type", kind, "--content", "x"];
-        home.ok(&[&store[..], &rest[..]].concat());
+        home.ok(&format!(
+            "--store ./.memory write {name} --type {kind} --content x"
+        ));
     };
     write("a.md", "user");
-    home.file("project/.memory/b.md", memory("B", "by hand", "feedback"));
+    home.memory("b.md", memory("B", "by hand", "feedback"));
     write("c.md", "project");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Memory\n\n## User\n- [a](a.md) - x\n\n## Feedback\n- [B](b.md) - by hand\n\n## Project\n- [c](c.md) - x\n"
     );
     fs::remove_file(home.project().join(".memory/a.md")).expect("removed");
     write("d.md", "project");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Memory\n\n## Feedback\n- [B](b.md) - by hand\n\n## Project\n- [c](c.md) - x\n- [d](d.md) - x\n"
     );
-    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    home.ok("index --check");
 }
 
 #[test]
@@ -168,27 +185,20 @@ fn words_that_a_person_gave_a_line_of_a_generated_index_stay() {
     let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "as the file says");
     bench.write("b.md", "user", "b");
-    let reworded = bench
-        .read("MEMORY.md")
-        .replace("as the file says", "in my words");
+    let reworded = bench.index().replace("as the file says", "in my words");
     bench.file("MEMORY.md", &reworded);
     bench.write("c.md", "project", "c");
     let with_c = format!("{reworded}\n## Project\n- [The c.md](c.md) - c\n");
-    assert_eq!(bench.read("MEMORY.md"), with_c);
-    bench.make(&ChangeRequest::Index(
-        tome::core::memory::layout::IndexUpdate::Repair,
-    ));
-    assert_eq!(bench.read("MEMORY.md"), with_c);
+    assert_eq!(bench.index(), with_c);
+    bench.repair();
+    assert_eq!(bench.index(), with_c);
     bench.make(&rename("a.md", "z.md"));
-    has(
-        bench.read("MEMORY.md"),
-        ["- [The a.md](z.md) - in my words\n"],
-    );
+    has(bench.index(), ["- [The a.md](z.md) - in my words\n"]);
     // The title was tome's, the words after it are a person's.
     bench.file("z.md", &memory("Z", "something else", "user"));
     bench.touch("z.md", 10);
     bench.write("d.md", "project", "d");
-    has(bench.read("MEMORY.md"), ["- [Z](z.md) - in my words\n"]);
+    has(bench.index(), ["- [Z](z.md) - in my words\n"]);
 }
 
 #[test]
@@ -199,23 +209,15 @@ fn a_line_that_tome_worded_follows_the_header_whenever_the_files_were_written() 
         bench.file("a.md", &memory("The a.md", "second words", "user"));
         bench.touch("MEMORY.md", seconds);
         bench.write("b.md", "user", "b");
-        has(
-            bench.read("MEMORY.md"),
-            ["- [The a.md](a.md) - second words\n"],
-        );
+        has(bench.index(), ["- [The a.md](a.md) - second words\n"]);
         // What a change has only kept was not worded by it.
-        let mine = bench
-            .read("MEMORY.md")
-            .replace("second words", "in my words");
+        let mine = bench.index().replace("second words", "in my words");
         bench.file("MEMORY.md", &mine);
         bench.make(&delete(&["b.md"]));
         bench.undo(2);
         bench.file("a.md", &memory("The a.md", "third words", "user"));
-        bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-        has(
-            bench.read("MEMORY.md"),
-            ["- [The a.md](a.md) - in my words\n"],
-        );
+        bench.repair();
+        has(bench.index(), ["- [The a.md](a.md) - in my words\n"]);
     }
 }
 
@@ -225,15 +227,13 @@ fn a_hand_written_index_is_added_to_and_a_generated_one_is_not() {
     let add = append("MEMORY.md", "\n## Facts\nPort 7.\n");
     bench.try_make(&add).expect_err("none yet");
     bench.write("a.md", "user", "a");
-    let refused = bench.try_make(&add).expect_err("generated");
-    has(refused.to_string(), ["tome generates this file"]);
+    has(bench.refused(&add), ["tome generates this file"]);
     bench.file("MEMORY.md", "# Mine\n\n- [A](a.md) — a\n");
     bench.make(&add);
     let whole = "# Mine\n\n- [A](a.md) — a\n\n## Facts\nPort 7.\n";
-    assert_eq!(bench.read("MEMORY.md"), whole);
-    let refused = bench.try_make(&write("MEMORY.md", "x", Fields::default()));
+    assert_eq!(bench.index(), whole);
     has(
-        refused.expect_err("refused").to_string(),
+        bench.refused(&write("MEMORY.md", "x", Fields::default())),
         ["written by hand"],
     );
 }
@@ -252,14 +252,11 @@ fn a_link_out_of_the_store_keeps_its_line() {
         bench.file("MEMORY.md", &index.replace("LINE", line));
         bench.write("a.md", "project", "a");
         bench.make(&ChangeRequest::Index(how));
-        has(bench.read("MEMORY.md"), [line, "(a.md)"]);
+        has(bench.index(), [line, "(a.md)"]);
         let section = ["## User\n", line].concat();
-        assert_eq!(
-            index.contains("## User"),
-            bench.read("MEMORY.md").contains(&section)
-        );
+        assert_eq!(index.contains("## User"), bench.index().contains(&section));
         bench.make(&delete(&["a.md"]));
-        has(bench.read("MEMORY.md"), [line]);
+        has(bench.index(), [line]);
     }
 }
 
@@ -271,20 +268,17 @@ fn a_memory_that_cannot_be_read_keeps_its_line_in_a_rewritten_index() {
     bench.file("MEMORY.md", index);
     bench.make(&ChangeRequest::Index(IndexUpdate::Rewrite));
     let rewritten = "# Memory\n\n## Feedback\n- [My A](a.md) - in my words\n";
-    assert_eq!(bench.read("MEMORY.md"), rewritten);
+    assert_eq!(bench.index(), rewritten);
 }
 
 #[test]
 fn an_index_of_crlf_lines_stays_one() {
     let bench = TestStore::new(Layout::Index);
     bench.write("a.md", "user", "a");
-    let crlf = bench.read("MEMORY.md").replace('\n', "\r\n");
+    let crlf = bench.index().replace('\n', "\r\n");
     bench.file("MEMORY.md", &crlf);
     bench.write("b.md", "user", "b");
-    assert_eq!(
-        bench.read("MEMORY.md"),
-        format!("{crlf}- [The b.md](b.md) - b\r\n")
-    );
+    assert_eq!(bench.index(), format!("{crlf}- [The b.md](b.md) - b\r\n"));
 }
 
 #[test]
@@ -303,55 +297,48 @@ fn links_to_a_file_with_a_blank_in_its_name_can_be_read() {
         bench.read("b.md"),
         "[x](<new name.md#part> \"t\") and [[new name]]\n",
     );
-    has(
-        bench.read("MEMORY.md"),
-        ["- [The old.md](<new name.md>) - d\n"],
-    );
+    has(bench.index(), ["- [The old.md](<new name.md>) - d\n"]);
 }
 
 #[test]
 fn a_line_break_in_a_file_name_splits_no_line_of_the_index() {
     let home = Home::new();
-    home.file("project/.memory/two\nlines.md", "no header\n");
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.ok(&["write", "a.md", "--type", "user", "--content", "x"]);
+    home.memory("two\nlines.md", "no header\n");
+    home.memory("MEMORY.md", "# Memory\n");
+    home.ok("write a.md --type user --content x");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Memory\n\n## User\n- [a](a.md) - x\n\n## Other\n- [two lines](two%0Alines.md) - two lines\n"
     );
-    assert_eq!(home.run(&["index", "--check"]).code, 0);
+    home.ok("index --check");
     let hand = "# Mine\n\nWords.\n\n- [A](a.md) — a\n";
-    home.file("project/.memory/MEMORY.md", hand);
-    home.ok(&["index"]);
+    home.memory("MEMORY.md", hand);
+    home.ok("index");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         format!("{hand}- [two lines](two%0Alines.md) — two lines\n")
     );
-    assert_eq!(home.run(&["rename", "a.md", "b\nc.md"]).code, 2);
+    home.fails("rename a.md 'b\nc.md'");
 }
 
 #[test]
 fn a_line_of_several_links_loses_the_dead_one() {
     let home = Home::new();
     let hand = "# Mine\n\n- [A](a.md), [B](b.md) — both\n- [C](c.md) — see [A](a.md)\n";
-    home.file("project/.memory/MEMORY.md", hand);
+    home.memory("MEMORY.md", hand);
     for name in ["a", "b", "c"] {
-        home.file(
-            &format!("project/.memory/{name}.md"),
-            memory(name, "d", "user"),
-        );
+        home.memory(&format!("{name}.md"), memory(name, "d", "user"));
     }
-    assert_eq!(home.run(&["index", "--check"]).code, 0);
-    home.ok(&["delete", "b.md"]);
+    home.ok("index --check");
+    home.ok("delete b.md");
     let less = hand.replace(", [B](b.md)", "");
-    assert_eq!(home.read("project/.memory/MEMORY.md"), less);
+    assert_eq!(home.read_memory("MEMORY.md"), less);
     fs::remove_file(home.project().join(".memory/a.md")).expect("removed");
-    let check = home.run(&["index", "--check"]);
-    assert_eq!(check.code, 1);
+    let check = home.finds_nothing("index --check");
     has(&check.out, ["+- [C](c.md) — see A\n"]);
-    home.ok(&["index"]);
+    home.ok("index");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Mine\n\n- [C](c.md) — see A\n"
     );
 }
@@ -360,27 +347,26 @@ fn a_line_of_several_links_loses_the_dead_one() {
 fn lines_past_what_an_agent_reads_are_told_of() {
     let home = Home::new();
     for number in 100..298 {
-        home.file(
-            &format!("project/.memory/m{number}.md"),
+        home.memory(
+            &format!("m{number}.md"),
             memory(&format!("m{number}"), "d", "user"),
         );
     }
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let output = home.run(&["index"]);
+    home.memory("MEMORY.md", "# Memory\n");
+    let output = home.run("index");
     assert_eq!(output.code, 0);
     let told = "agents read only 200 lines and 25 KB of MEMORY.md; they do not see: m297.md";
     assert_eq!(output.err, format!("tome: warning: {told}\n"));
-    let json = home.ok(&["index", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let json = home.json("index");
     assert_eq!(json["indexes"][0]["unseen"], serde_json::json!(["m297.md"]));
     let write =
         |name: &str| home.run(&["write", name, "--type", "user", "--content", "x", "--json"]);
     let output = write("a.md");
-    let json: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
+    let json = json_of(&output.out);
     assert_eq!(json["unseen"], serde_json::json!(["m296.md"]));
     has(&output.err, ["do not see: m296.md\n"]);
-    home.ok(&["delete", "m100.md"]);
-    let quiet = home.run(&["patch", "m101.md", "--old", "body", "--new", "text"]);
+    home.ok("delete m100.md");
+    let quiet = home.run("patch m101.md --old body --new text");
     assert_eq!((quiet.code, quiet.err.as_str()), (0, ""));
     let (_, report) = doctor(&home, &[]);
     has(&report, ["do not see: m297.md"]);
@@ -389,30 +375,23 @@ fn lines_past_what_an_agent_reads_are_told_of() {
 #[test]
 fn an_index_without_a_list_says_how_many_files_it_does_not_link_to() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Notes\n\nOnly prose.\n");
+    home.memory("MEMORY.md", "# Notes\n\nOnly prose.\n");
     for name in ["a", "b", "c"] {
-        home.file(
-            &format!("project/.memory/{name}.md"),
-            memory(name, "d", "user"),
-        );
+        home.memory(&format!("{name}.md"), memory(name, "d", "user"));
     }
-    let output = home.run(&["index", "--check"]);
-    assert_eq!(output.code, 1);
+    let output = home.finds_nothing("index --check");
     has(
         &output.err,
         ["3 files are not linked: MEMORY.md has no list\n"],
     );
-    let json = home.run(&["index", "--check", "--json"]).out;
+    let json = home.run("index --check --json").out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(
         json["indexes"][0]["unlinked"],
         serde_json::json!(["a.md", "b.md", "c.md"])
     );
-    home.ok(&["index"]);
-    assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
-        "# Notes\n\nOnly prose.\n"
-    );
+    home.ok("index");
+    assert_eq!(home.read_memory("MEMORY.md"), "# Notes\n\nOnly prose.\n");
 }
 
 fn doctor(home: &Home, args: &[&str]) -> (i32, String) {
@@ -423,17 +402,17 @@ fn doctor(home: &Home, args: &[&str]) -> (i32, String) {
 #[test]
 fn the_doctor_sees_stale_indexes_and_dead_links() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n");
+    home.memory(
+        "a.md",
         format!("{}[gone](gone.md)\n", memory("A", "d", "user")),
     );
     let (code, report) = doctor(&home, &[]);
     assert_eq!(code, 1);
     has(&report, [".memory/MEMORY.md: does not match the memories"]);
     has(&report, [".memory/a.md: has dead links: gone.md"]);
-    home.ok(&["index"]);
-    home.ok(&["patch", "a.md", "--old", "gone.md", "--new", "a.md"]);
+    home.ok("index");
+    home.ok("patch a.md --old gone.md --new a.md");
     let (code, report) = doctor(&home, &[]);
     assert_eq!(code, 0, "{report}");
 }
@@ -443,7 +422,7 @@ fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
     let home = Home::new();
     home.file("elsewhere/MEMORY.md", "# Memory\n");
     home.file("elsewhere/a.md", memory("A", "d", "user"));
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let (code, report) = doctor(&home, &["--store", "../elsewhere"]);
     assert_eq!(code, 1);
     has(&report, ["elsewhere/MEMORY.md: does not match"]);
@@ -458,16 +437,16 @@ fn the_doctor_looks_at_a_store_that_is_given_by_its_path() {
 #[test]
 fn lines_of_a_crlf_file_keep_their_endings() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n");
+    home.memory(
+        "a.md",
         memory("A", "d", "user")
             .replace("body\n", "one\ntwo\n")
             .replace('\n', "\r\n"),
     );
-    home.ok(&["patch", "a.md", "--old", "one\ntwo", "--new", "1\n2\n3"]);
-    home.ok(&["append", "a.md", "--content", "four\nfive\n"]);
-    let text = home.read("project/.memory/a.md");
+    home.ok("patch a.md --old 'one\ntwo' --new '1\n2\n3'");
+    home.ok("append a.md --content 'four\nfive\n'");
+    let text = home.read_memory("a.md");
     ends(&text, "1\r\n2\r\n3\r\nfour\r\nfive\r\n");
     assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
 }
@@ -502,25 +481,15 @@ fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
     home.file(&file, "# E\n");
     home.ok(&["write", path, "--content", EPISODES]);
     assert_eq!(home.read(&file), EPISODES);
-    home.ok(&[
-        "append",
-        path,
-        "--content",
-        "\n## Two\n- Summary: second\n",
-        "--summary",
-        "",
-    ]);
+    home.ok(&format!(
+        "append {path} --content '\n## Two\n- Summary: second\n' --summary ''"
+    ));
     has(home.read(&file), ["> Summary: the month in one line\n"]);
     home.ok(&["patch", path, "--old", "the month", "--new", "February"]);
     has(home.read(&file), ["> Summary: February in one line\n"]);
-    home.ok(&[
-        "patch",
-        path,
-        "--old",
-        "- Summary: first",
-        "--new",
-        "- Summary: 1st",
-    ]);
+    home.ok(&format!(
+        "patch {path} --old '- Summary: first' --new '- Summary: 1st'"
+    ));
     has(home.read(&file), ["> Summary: February in one line\n"]);
     home.ok(&["append", path, "--content", "x\n", "--summary", "given"]);
     has(home.read(&file), ["> Summary: given\n"]);
@@ -529,7 +498,6 @@ fn a_summary_that_somebody_gave_is_kept_by_every_way_of_writing() {
 #[test]
 fn a_summary_edited_as_a_whole_text_is_kept() {
     let bench = TestStore::new(Layout::Facts);
-    fs::create_dir(bench.dir.path().join("store/episodes")).expect("a folder");
     let made = EPISODES.replace("the month in one line", "first");
     bench.file("episodes/2026-02.md", &made);
     let edit = |text: &str| {
@@ -553,32 +521,18 @@ fn an_entry_is_added_with_its_title_summary_and_date() {
     let home = Home::new();
     let path = "episodes/2026-02.md";
     let file = format!("project/data/memory/{path}");
-    let tome = |args: &[&str]| home.ok(&[&["--store", "data/memory"], args].concat());
-    tome(&[
-        "append",
-        path,
-        "--name",
-        "Leak",
-        "--description",
-        "stdout leak",
-        "--content",
-        "Why: a print.",
-    ]);
+    let tome = |line: &str| home.ok(&format!("--store data/memory {line}"));
+    tome(&format!(
+        "append {path} --name Leak --description 'stdout leak' --content 'Why: a print.'"
+    ));
     let first = format!(
         "# Episodes 2026-02\n\n> Summary: stdout leak\n\n## Leak\n- Summary: stdout leak\n- Date: {}\nWhy: a print.\n",
         today()
     );
     assert_eq!(home.read(&file), first);
-    tome(&[
-        "append",
-        path,
-        "--name",
-        "Move",
-        "--tag",
-        "auth",
-        "--content",
-        "to JWT\n",
-    ]);
+    tome(&format!(
+        "append {path} --name Move --tag auth --content 'to JWT\n'"
+    ));
     assert_eq!(
         home.read(&file),
         format!(
@@ -590,24 +544,19 @@ fn an_entry_is_added_with_its_title_summary_and_date() {
             today()
         )
     );
-    tome(&[
-        "append",
-        path,
-        "--description",
-        "of the file",
-        "--content",
-        "as before\n",
-    ]);
+    tome(&format!(
+        "append {path} --description 'of the file' --content 'as before\n'"
+    ));
     let text = home.read(&file);
     has(&text, ["> Summary: of the file\n"]);
     ends(&text, "as before\n");
-    has(home.ok(&["append", "--help"]), ["## TEXT"]);
+    has(home.ok("append --help"), ["## TEXT"]);
 }
 
 #[test]
 fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
+    let tome = |line: &str| home.run(&format!("--store ./lessons {line}"));
     home.file(
         "project/lessons/semantic/a/b/deep.md",
         "**Title:** Deep\n**Content:** about zebras\n",
@@ -620,7 +569,7 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
         "project/lessons/episodic/old.md",
         "# Episodes\n\n## 2025-10-30: Flaky pool\n**Context:** a walrus in CI\n\n**Tags:** #db\n",
     );
-    let list = tome(&["list"]).out;
+    let list = tome("list").out;
     for path in [
         "semantic/a/b/deep.md",
         "misc/x.md",
@@ -638,24 +587,18 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
         ("quokka", "README.md#L3"),
         ("numbat", "procedural/README.md#L1"),
     ] {
-        let recalled = tome(&["recall", word]);
+        let recalled = tome(&format!("recall {word}"));
         let expected = format!("Citation: {citation}\n");
         assert!(recalled.out.contains(&expected), "{word}: {}", recalled.out);
-        assert_eq!(tome(&["find", word]).code, 0, "{word}");
+        assert_eq!(tome(&format!("find {word}")).code, 0, "{word}");
     }
     assert_eq!(
-        tome(&["view"]).out,
+        tome("view").out,
         "notes.md\nepisodic/\n  old.md - Flaky pool\nmisc/\n  x.md - Loose ends\nsemantic/\n  a/\n    b/\n      deep.md - Deep\n"
     );
-    has(
-        &tome(&["read", "episodic/old.md#flaky-pool"]).out,
-        ["walrus"],
-    );
-    assert_eq!(
-        tome(&["patch", "misc/x.md", "--old", "yaks", "--new", "oxen"]).code,
-        0
-    );
-    assert_eq!(tome(&["write", "misc/new.md", "--content", "x"]).code, 2);
+    has(&tome("read episodic/old.md#flaky-pool").out, ["walrus"]);
+    assert_eq!(tome("patch misc/x.md --old yaks --new oxen").code, 0);
+    assert_eq!(tome("write misc/new.md --content x").code, 2);
     assert!(!home.project().join("lessons/misc/README.md").exists());
     assert_eq!(
         home.read("project/lessons/semantic/a/README.md"),
@@ -666,30 +609,23 @@ fn whatever_stands_in_a_coder_tree_is_listed_and_recalled() {
 #[test]
 fn a_further_lesson_reaches_the_readme_whoever_wrote_it() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
+    let tome = |line: &str| home.run(&format!("--store ./lessons {line}"));
     let file = "project/lessons/semantic/net/retry.md";
     home.file(file, "**Title:** Retry\n");
     home.file("project/lessons/semantic/net/dns.md", "**Title:** DNS\n");
-    tome(&["index"]);
+    tome("index");
     let readme = "project/lessons/semantic/net/README.md";
     let made = "# semantic/net\n\n- [dns.md](dns.md) - DNS\n- [retry.md](retry.md) - Retry\n";
     assert_eq!(home.read(readme), made);
-    tome(&[
-        "append",
-        "semantic/net/retry.md",
-        "--name",
-        "Jitter",
-        "--content",
-        "c",
-    ]);
+    tome("append semantic/net/retry.md --name Jitter --content c");
     let grown = made.replace("- Retry", "- Retry; Jitter");
     assert_eq!(home.read(readme), grown);
     let mut text = home.read(file);
     text.push_str("\n---\n\n**Title:** Limit\n");
     home.file(file, &text);
-    let check = tome(&["index", "--check"]);
+    let check = tome("index --check");
     assert_eq!(check.code, 1, "{check:?}");
-    tome(&["index"]);
+    tome("index");
     assert_eq!(
         home.read(readme),
         grown.replace("; Jitter", "; Jitter; Limit")
@@ -697,34 +633,34 @@ fn a_further_lesson_reaches_the_readme_whoever_wrote_it() {
     // In a README with other text, the lines that tome wrote are updated as well.
     let mixed = format!("{}\nMy words.\n", grown.replace("- DNS", "- names, my way"));
     home.file(readme, &mixed);
-    tome(&["index"]);
+    tome("index");
     assert_eq!(
         home.read(readme),
         mixed.replace("; Jitter", "; Jitter; Limit")
     );
-    assert_eq!(tome(&["index", "--check"]).code, 0);
+    assert_eq!(tome("index --check").code, 0);
 }
 
 #[test]
 fn a_rename_among_many_brackets_ends() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let brackets = format!("{}\n{}\n", "[a](".repeat(100_000), "[[".repeat(100_000));
-    home.file(
-        "project/.memory/a.md",
+    home.memory(
+        "a.md",
         format!("{}[x](b.md) {brackets}", memory("A", "d", "user")),
     );
-    home.file("project/.memory/b.md", memory("B", "d", "user"));
-    home.ok(&["rename", "b.md", "c.md"]);
-    has(home.read("project/.memory/a.md"), ["[x](c.md) [a]("]);
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory("b.md", memory("B", "d", "user"));
+    home.ok("rename b.md c.md");
+    has(home.read_memory("a.md"), ["[x](c.md) [a]("]);
+    home.memory(
+        "MEMORY.md",
         format!("# Mine\n\n- [A](a.md) — a\n- {brackets}"),
     );
-    home.ok(&["index"]);
-    home.ok(&["index", "--rewrite"]);
+    home.ok("index");
+    home.ok("index --rewrite");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Memory\n\n## User\n- [A](a.md) - d\n- [B](c.md) - d\n"
     );
 }
@@ -736,12 +672,12 @@ fn a_wiki_line_lists_by_name_or_by_file_and_follows_a_rename_where_it_names_the_
     bench.file("b.md", &memory("The B", "d", "user"));
     let page = "# Mine\n\n- [[The A]] — by name\n- [[b]] — by file\n";
     bench.file("MEMORY.md", page);
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert_eq!(bench.read("MEMORY.md"), page);
+    bench.repair();
+    assert_eq!(bench.index(), page);
     for (from, to) in [("a.md", "x.md"), ("b.md", "y.md")] {
         bench.make(&rename(from, to));
     }
-    assert_eq!(bench.read("MEMORY.md"), page.replace("[[b]]", "[[y]]"));
+    assert_eq!(bench.index(), page.replace("[[b]]", "[[y]]"));
 }
 
 #[test]
@@ -772,32 +708,26 @@ fn a_header_without_fields_is_no_header() {
     assert_eq!(listed[0].summary, "said");
     assert_eq!(listed[0].category.as_deref(), Some("project"));
     ends(bench.read("a.md"), "---\n---\nbody\n");
-    has(
-        bench.read("MEMORY.md"),
-        ["## Project\n- [a](a.md) - said\n"],
-    );
+    has(bench.index(), ["## Project\n- [a](a.md) - said\n"]);
 }
 
 #[test]
 fn an_index_that_is_missing_is_made_of_what_is_there() {
     let bench = TestStore::new(Layout::Index);
     for _ in 0..2 {
-        bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-        assert_eq!(bench.read("MEMORY.md"), "# Memory\n\n(empty)\n");
+        bench.repair();
+        assert_eq!(bench.index(), "# Memory\n\n(empty)\n");
     }
     bench.file("b.md", &memory("B", "d", "user"));
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    has(bench.read("MEMORY.md"), ["](b.md)"]);
-    fs::remove_file(bench.dir.path().join("store/b.md")).expect("removed");
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    lacks(bench.read("MEMORY.md"), ["](b.md)"]);
-    fs::remove_file(bench.dir.path().join("store/MEMORY.md")).expect("removed");
+    bench.repair();
+    has(bench.index(), ["](b.md)"]);
+    fs::remove_file(bench.root().join("b.md")).expect("removed");
+    bench.repair();
+    lacks(bench.index(), ["](b.md)"]);
+    fs::remove_file(bench.root().join("MEMORY.md")).expect("removed");
     bench.file("a.md", &memory("A", "d", "user"));
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
-    assert_eq!(
-        bench.read("MEMORY.md"),
-        "# Memory\n\n## User\n- [A](a.md) - d\n"
-    );
+    bench.repair();
+    assert_eq!(bench.index(), "# Memory\n\n## User\n- [A](a.md) - d\n");
 }
 
 #[test]
@@ -812,8 +742,7 @@ fn a_readme_of_lessons_can_be_patched_and_nothing_else() {
         write(&readme, "mine", Fields::default()),
     ];
     for request in refused {
-        let error = plan(&bench.store(), &request, &change_context()).expect_err("refused");
-        has(error.to_string(), ["tome generates"]);
+        has(bench.refused(&request), ["tome generates"]);
     }
     bench.make(&patch(
         &readme,
@@ -836,7 +765,6 @@ fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
         "# semantic\n\n- [a.md](a.md) - A\n- [a.md](a.md) - A\n",
     ] {
         let bench = TestStore::new(Layout::Coder);
-        fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
         bench.file("semantic/a.md", &lesson("A"));
         bench.file("semantic/README.md", page);
         bench.make(&write("semantic/b.md", &lesson("B"), Fields::default()));
@@ -850,10 +778,9 @@ fn a_readme_with_a_heading_or_a_label_of_its_own_keeps_it() {
 #[test]
 fn a_summary_of_ones_own_is_made_anew_only_when_asked() {
     let bench = TestStore::new(Layout::Facts);
-    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
     let text = "# T\n\n> Summary: mine\n\n## A\n- Summary: s1\n\n## B\n- Summary: s2\n";
     bench.file("facts/a.md", text);
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    bench.repair();
     assert_eq!(bench.read("facts/a.md"), text);
     bench.make(&ChangeRequest::Index(IndexUpdate::Rewrite));
     assert_eq!(bench.read("facts/a.md"), text.replace("mine", "s1, s2"));
@@ -873,7 +800,6 @@ fn instructions_are_written_as_they_are() {
 #[test]
 fn of_several_lessons_one_must_be_named() {
     let bench = TestStore::new(Layout::Coder);
-    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
     let text = "**Title:** One\n**Content:** 1\n\n---\n\n**Title:** Two\n**Content:** 2\n";
     bench.file("semantic/a.md", text);
     let extend = |lesson: &str| ChangeRequest::Extend {
@@ -881,9 +807,7 @@ fn of_several_lessons_one_must_be_named() {
         content: "more".to_owned(),
         fields: Fields::default(),
     };
-    let refused = plan(&bench.store(), &extend("semantic/a.md"), &change_context());
-    let error = refused.expect_err("which one").to_string();
-    has(&error, ["one, two"]);
+    has(bench.refused(&extend("semantic/a.md")), ["one, two"]);
     bench.make(&extend("semantic/a.md#one"));
     assert_eq!(
         bench.read("semantic/a.md"),
@@ -897,9 +821,9 @@ fn only_links_to_memories_that_are_gone_are_dead() {
     bench.file("a.md", &memory("A", "d", "user"));
     let page = "# Mine\n\n- [A](a.md) — a\n- [[A]], [Gone](gone.md) — b\n- [Gone](gone.md), [[A]] — c\n- [Picture](gone.png) — p\n- [Gone](gone.md) — see [[to be written]]\n- [Gone](gone.md), [[Later]] — e\n";
     bench.file("MEMORY.md", page);
-    bench.make(&ChangeRequest::Index(IndexUpdate::Repair));
+    bench.repair();
     assert_eq!(
-        bench.read("MEMORY.md"),
+        bench.index(),
         "# Mine\n\n- [A](a.md) — a\n- [[A]] — b\n- [[A]] — c\n- [Picture](gone.png) — p\n"
     );
 }
@@ -907,7 +831,6 @@ fn only_links_to_memories_that_are_gone_are_dead() {
 #[test]
 fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
     let bench = TestStore::new(Layout::Coder);
-    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
     let lesson = |title: &str| format!("**Title:** {title}\n**Description:** d\n");
     for name in ["b", "c"] {
         bench.file(&format!("semantic/{name}.md"), &lesson(name));
@@ -925,18 +848,6 @@ fn a_made_readme_stays_sorted_and_keeps_reworded_lines() {
 }
 
 #[test]
-fn facts_come_before_episodes_and_both_before_other_folders() {
-    let bench = TestStore::new(Layout::Facts);
-    for folder in ["all", "episodes", "facts"] {
-        fs::create_dir(bench.dir.path().join("store").join(folder)).expect("a folder");
-        bench.file(&format!("{folder}/x.md"), "# X\n");
-    }
-    let listed = bench.store().list().expect("lists");
-    let paths: Vec<&str> = listed.iter().map(|memory| memory.path.as_str()).collect();
-    assert_eq!(paths, ["facts/x.md", "episodes/x.md", "all/x.md"]);
-}
-
-#[test]
 fn an_overview_is_made_once_and_then_left_alone() {
     let bench = TestStore::new(Layout::Session);
     let note = |path: &str| append(path, "text\n");
@@ -949,14 +860,10 @@ fn an_overview_is_made_once_and_then_left_alone() {
     bench.make(&note("detail/a.md"));
     bench.make(&note("detail/b.md"));
     assert_eq!(bench.read("working-memory/overview.md"), "# Mine\n");
-    fs::remove_file(bench.dir.path().join("store/working-memory/overview.md")).expect("removed");
+    fs::remove_file(bench.root().join("working-memory/overview.md")).expect("removed");
     bench.make(&note("detail/a.md"));
     assert!(
-        !bench
-            .dir
-            .path()
-            .join("store/working-memory/overview.md")
-            .exists(),
+        !bench.root().join("working-memory/overview.md").exists(),
         "an edit does not bring it back"
     );
 }
@@ -965,23 +872,20 @@ fn an_overview_is_made_once_and_then_left_alone() {
 fn a_memory_in_a_folder_that_comes_back_is_not_listed() {
     let home = Home::new();
     let page = "# Mine\n\n- [A](a.md) — a\n";
-    home.file("project/.memory/MEMORY.md", page);
-    home.file("project/.memory/a.md", memory("A", "a", "user"));
-    home.file("project/.memory/old/x.md", memory("X", "x", "user"));
-    home.ok(&["delete", "old/x.md"]);
-    let history = home.ok(&["history", "--json", "--limit", "1"]);
-    let history: serde_json::Value = serde_json::from_str(&history).expect("JSON");
+    home.memory("MEMORY.md", page);
+    home.memory("a.md", memory("A", "a", "user"));
+    home.memory("old/x.md", memory("X", "x", "user"));
+    home.ok("delete old/x.md");
+    let history = home.json("history --limit 1");
     let id = history["changes"][0]["id"].as_str().expect("an id");
     home.ok(&["restore", id]);
-    has(home.read("project/.memory/old/x.md"), ["name: X"]);
-    assert_eq!(home.read("project/.memory/MEMORY.md"), page);
+    has(home.read_memory("old/x.md"), ["name: X"]);
+    assert_eq!(home.read_memory("MEMORY.md"), page);
 }
 
 #[test]
 fn the_links_of_a_file_that_moves_lead_where_they_led() {
     let bench = TestStore::new(Layout::Facts);
-    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
-    fs::create_dir(bench.dir.path().join("store/people")).expect("a folder");
     bench.file("facts/b.md", "# B\n\nsee [a](a.md) and [c](c.md)\n");
     bench.file(
         "facts/a.md",
@@ -1009,7 +913,6 @@ fn the_links_of_a_file_that_moves_lead_where_they_led() {
 #[test]
 fn links_by_reference_and_by_name_follow_a_rename_and_others_stay() {
     let bench = TestStore::new(Layout::Session);
-    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
     bench.file(
         "working-memory/overview.md",
         "# W\n\n[a](detail/a.md) [[Title A]] [[a]] [[b]]\n",
@@ -1051,25 +954,13 @@ fn a_name_that_was_made_of_the_files_name_follows_it() {
     bench.make(&rename("stale_pid.md", "lock_pid.md"));
     assert_eq!(bench.read("lock_pid.md"), memory("lock-pid", "d", "user"));
     has(bench.read("b.md"), ["[[lock-pid]] [[other]]"]);
-    has(
-        bench.read("MEMORY.md"),
-        ["- [lock-pid](lock_pid.md) — in my words\n"],
-    );
-}
-
-#[test]
-fn content_with_a_header_of_its_own_is_written_as_it_is() {
-    let bench = TestStore::new(Layout::Index);
-    let text = "---\nname: Own\ndescription: d\ntype: user\nmore: kept\n---\n\nbody\n";
-    bench.make(&write("a.md", text, Fields::default()));
-    assert_eq!(bench.read("a.md"), text);
+    has(bench.index(), ["- [lock-pid](lock_pid.md) — in my words\n"]);
 }
 
 #[test]
 fn one_file_of_a_change_is_restored_by_its_reference_or_its_path() {
     use tome::core::change::restore;
     let bench = TestStore::new(Layout::Session);
-    fs::create_dir_all(bench.dir.path().join("store/working-memory/detail")).expect("folders");
     bench.file("working-memory/overview.md", "# W\n");
     for name in ["a", "b"] {
         bench.file(&format!("working-memory/detail/{name}.md"), "# N\n");
@@ -1122,20 +1013,13 @@ fn the_index_itself_is_patched_without_a_stamp_and_views_name_every_file() {
     let page = "---\nupdated: 2020-01-01\n---\n# Mine\n\n- [A](a.md) — d\n";
     bench.file("MEMORY.md", page);
     bench.make(&patch("MEMORY.md", "# Mine", "# Yours"));
-    assert_eq!(bench.read("MEMORY.md"), page.replace("Mine", "Yours"));
+    assert_eq!(bench.index(), page.replace("Mine", "Yours"));
 }
 
 #[test]
 fn a_title_is_given_to_facts_that_have_none() {
     let bench = TestStore::new(Layout::Facts);
-    let write = |path: &str, content: &str| ChangeRequest::Write {
-        path: path.to_owned(),
-        content: content.to_owned(),
-        fields: Fields {
-            name: Some("Given".to_owned()),
-            ..Fields::default()
-        },
-    };
+    let write = |path: &str, content: &str| write(path, content, named("Given"));
     bench.make(&write("facts/a.md", "text\n"));
     bench.make(&write("facts/b.md", "# Own\n\ntext\n"));
     assert_eq!(bench.read("facts/a.md"), "# Given\n\ntext\n");
@@ -1157,7 +1041,7 @@ fn a_line_goes_with_its_memory_whatever_else_on_it_is_dead() {
         &format!("{page}- [A](a.md), [D](dead.md) — both\n"),
     );
     bench.make(&delete(&["a.md"]));
-    assert_eq!(bench.read("MEMORY.md"), page);
+    assert_eq!(bench.index(), page);
 }
 
 #[test]
@@ -1192,16 +1076,9 @@ fn a_type_is_refused_where_there_are_none() {
         (Layout::Session, "detail/a.md"),
     ] {
         let bench = TestStore::new(layout);
-        let fields = Fields {
-            category: Some("user".to_owned()),
-            ..Fields::default()
-        };
+        let fields = typed("user");
         let requests = [
-            ChangeRequest::Write {
-                path: path.to_owned(),
-                content: "x".to_owned(),
-                fields: fields.clone(),
-            },
+            write(path, "x", fields.clone()),
             ChangeRequest::Append {
                 path: path.to_owned(),
                 entry: "x".to_owned(),
@@ -1209,9 +1086,7 @@ fn a_type_is_refused_where_there_are_none() {
             },
         ];
         for request in requests {
-            let refused = plan(&bench.store(), &request, &change_context());
-            let error = refused.expect_err("no types").to_string();
-            has(&error, ["no types"]);
+            has(bench.refused(&request), ["no types"]);
         }
     }
 }
@@ -1225,7 +1100,7 @@ fn a_type_with_one_lesson_has_no_readme_and_a_topic_has_one() {
         ("semantic/b.md", "semantic/README.md", true),
     ] {
         bench.make(&write(path, "A lesson.\n", Fields::default()));
-        let readme = bench.dir.path().join("store").join(readme);
+        let readme = bench.root().join(readme);
         assert_eq!(readme.exists(), is_made, "{path}");
     }
 }
@@ -1233,7 +1108,6 @@ fn a_type_with_one_lesson_has_no_readme_and_a_topic_has_one() {
 #[test]
 fn an_entry_of_facts_stands_after_one_blank_line() {
     let bench = TestStore::new(Layout::Facts);
-    fs::create_dir(bench.dir.path().join("store/facts")).expect("a folder");
     for (before, gap) in [
         ("# A\n\ntext", "\n\n"),
         ("# A\n\ntext\n", "\n"),
@@ -1244,10 +1118,7 @@ fn an_entry_of_facts_stands_after_one_blank_line() {
         bench.make(&ChangeRequest::Append {
             path: "facts/a.md".to_owned(),
             entry: "said\n".to_owned(),
-            fields: Fields {
-                name: Some("New".to_owned()),
-                ..Fields::default()
-            },
+            fields: named("New"),
         });
         let text = bench.read("facts/a.md");
         has(
@@ -1269,7 +1140,7 @@ fn an_undo_makes_a_generated_index_anew() {
     // Another program adds a file and does not list it.
     bench.file("y.md", &memory("Y", "of y", "reference"));
     bench.undo(1);
-    let page = bench.read("MEMORY.md");
+    let page = bench.index();
     let files: Vec<&str> = ["a.md", "b.md", "c.md", "y.md"]
         .into_iter()
         .filter(|file| page.contains(file))
@@ -1280,7 +1151,6 @@ fn an_undo_makes_a_generated_index_anew() {
 #[test]
 fn a_line_of_a_readme_comes_back_in_its_own_words() {
     let bench = TestStore::new(Layout::Coder);
-    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
     let lesson = |name: &str| format!("**Title:** {name}\n**Description:** of {name}\n");
     for name in ["a", "b", "c"] {
         bench.file(&format!("semantic/{name}.md"), &lesson(name));
@@ -1298,17 +1168,10 @@ fn a_line_of_a_readme_comes_back_in_its_own_words() {
 #[test]
 fn a_lesson_is_of_the_type_that_its_folder_says() {
     let bench = TestStore::new(Layout::Coder);
-    let write = |category: &str| ChangeRequest::Write {
-        path: "semantic/a.md".to_owned(),
-        content: "A lesson.\n".to_owned(),
-        fields: Fields {
-            category: Some(category.to_owned()),
-            ..Fields::default()
-        },
-    };
-    let refused = plan(&bench.store(), &write("episodic"), &change_context());
-    let error = refused.expect_err("another type").to_string();
-    has(&error, ["write under episodic/"]);
+    let write = |category: &str| write("semantic/a.md", "A lesson.\n", typed(category));
+    has(bench.refused(&write("episodic")), ["write under episodic/"]);
+    let told = "type 'unknown' is not one of: episodic, procedural, semantic";
+    has(bench.refused(&write("unknown")), [told]);
     bench.make(&write("semantic"));
     has(bench.read("semantic/a.md"), ["A lesson."]);
 }
@@ -1335,7 +1198,6 @@ fn a_readme_counts_the_lessons_of_its_folders() {
 #[test]
 fn a_readme_under_a_heading_of_its_own_keeps_it_and_its_lines_by_name() {
     let bench = TestStore::new(Layout::Coder);
-    fs::create_dir(bench.dir.path().join("store/semantic")).expect("a folder");
     bench.file("semantic/b.md", "**Title:** b\n**Description:** d\n");
     bench.file("semantic/c.md", "**Title:** c\n**Description:** d\n");
     let lists = [
@@ -1361,7 +1223,7 @@ fn the_line_of_a_memory_that_names_a_renamed_one_follows() {
     bench.make(&rename("a.md", "z.md"));
     has(bench.read("b.md"), ["after [[z]]"]);
     let after = page.replace("(a.md)", "(z.md)").replace("[[a]]", "[[z]]");
-    assert_eq!(bench.read("MEMORY.md"), after);
+    assert_eq!(bench.index(), after);
 }
 
 #[test]
@@ -1369,28 +1231,27 @@ fn a_restored_memory_gets_its_own_line_of_the_index_back_where_it_was() {
     let home = Home::new();
     let index = "# Mine\n\n## First\n- [A](a.md) — a, in my words\n- [B](b.md) — b, in my words\n  \
         and more of it\n- [C](c.md) — c\n\n## Second\n- [D](d.md) — d, in my words\n";
-    home.file("project/.memory/MEMORY.md", index);
+    home.memory("MEMORY.md", index);
     for name in ["a", "b", "c", "d"] {
         let text =
             format!("---\nname: {name}\ndescription: about {name}\ntype: user\n---\n\n{name}\n");
-        home.file(&format!("project/.memory/{name}.md"), text);
+        home.memory(&format!("{name}.md"), text);
     }
-    home.ok(&["delete", "a.md", "b.md", "d.md"]);
-    let history: serde_json::Value =
-        serde_json::from_str(&home.ok(&["history", "--json"])).expect("JSON");
+    home.ok("delete a.md b.md d.md");
+    let history = home.json("history");
     let id = history["changes"][0]["id"]
         .as_str()
         .expect("an id")
         .to_owned();
     // Somebody adds a line meanwhile.
-    let left = home.read("project/.memory/MEMORY.md");
-    home.file(
-        "project/.memory/MEMORY.md",
+    let left = home.read_memory("MEMORY.md");
+    home.memory(
+        "MEMORY.md",
         left.replace("- [C](c.md) — c\n", "- [C](c.md) — c\n- another line\n"),
     );
     home.ok(&["restore", &id, "b.md"]);
     home.ok(&["restore", &id, "d.md"]);
     let expected = "# Mine\n\n## First\n- [B](b.md) — b, in my words\n  and more of it\n- [C](c.md) — c\n\
         - another line\n\n## Second\n- [D](d.md) — d, in my words\n";
-    assert_eq!(home.read("project/.memory/MEMORY.md"), expected);
+    assert_eq!(home.read_memory("MEMORY.md"), expected);
 }

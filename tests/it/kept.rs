@@ -12,14 +12,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tome::core::log::{Transcript, keep, read};
 
-use super::sessions::hash_of;
-use super::support::{Home, tree};
-
-use crate::support::{has, lacks};
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
+use crate::sessions::hash_of;
+use crate::support::{Home, has, lacks, tree};
 
 /// Writes a database below the home. Its agent has it open: all of it is in its write-ahead log.
 fn database(home: &Home, path: &str, batch: &str) -> Connection {
@@ -281,7 +275,7 @@ fn sessions(home: &Home) -> Vec<Connection> {
 
 /// What the doors tell of each session: as a list, as messages, as Markdown, and how it is continued.
 fn told(home: &Home, agents: &[&str]) -> BTreeMap<String, [String; 4]> {
-    let listed = json(&home.ok(&["logs", "--all", "--json", "--limit", "100"]));
+    let listed = home.json("logs --all --limit 100");
     let mut told = BTreeMap::new();
     for log in listed["logs"].as_array().expect("a list") {
         let (agent, id) = (&log["agent"], log["id"].as_str().expect("an id"));
@@ -289,7 +283,7 @@ fn told(home: &Home, agents: &[&str]) -> BTreeMap<String, [String; 4]> {
             continue;
         }
         let row = format!("{} {} {}", log["title"], log["project"], log["turns"]);
-        let mut messages = json(&home.ok(&["log", id, "--all", "--json"]));
+        let mut messages = home.json(&["log", id, "--all"]);
         messages["path"] = Value::Null;
         let markdown = home.ok(&["log", id, "--all", "--markdown"]);
         let resume = home.run(&["resume", id, "--all"]).out;
@@ -333,7 +327,7 @@ fn the_copy_of_a_session_of_every_agent_tells_what_the_original_told() {
     }
     let found = |home: &Home| {
         // Those of the project: its sessions know it.
-        let hits = json(&home.ok(&["recall", "zebra", "--json", "--limit", "50"]));
+        let hits = home.json("recall zebra --limit 50");
         let hits = hits["results"].as_array().expect("a list").clone();
         // A session that is a store is cited as its file.
         let cited = hits.iter().map(|hit| {
@@ -403,13 +397,13 @@ fn what_is_among_the_kept_logs_and_is_none_is_reported() {
         ".vibe/logs/session/a/messages.jsonl",
         "{\"role\":\"user\",\"content\":\"vibe zebra\"}\n",
     );
-    home.ok(&["keep", "a", "--all"]);
+    home.ok("keep a --all");
     let kept = ".local/share/tome/kept";
     assert!(home.path().join(kept).is_dir(), "the folder of copies");
-    let report = home.run(&["doctor"]).out;
+    let report = home.run("doctor").out;
     lacks(&report, ["kept logs"]);
     home.file(&format!("{kept}/gemini/old.json"), "{\"agent\":\"gemini\"}");
-    let report = home.run(&["doctor"]).out;
+    let report = home.run("doctor").out;
     has(&report, ["gemini/old.json"]);
 }
 

@@ -1,6 +1,6 @@
 //! Each layout: a store made with the command line alone has the expected bytes.
 
-use crate::support::{Home, ends, has, starts, today, tree};
+use crate::support::{Home, ends, has, json_of, starts, today, tree};
 
 fn store(home: &Home, name: &str) -> Vec<(String, String)> {
     tree(&home.project().join(name))
@@ -25,35 +25,17 @@ fn expect(home: &Home, name: &str, files: &[(&str, &str)]) {
 #[test]
 fn an_index_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./.memory"], args].concat());
-    let written = tome(&[
-        "write",
-        "user_prefs.md",
-        "--name",
-        "User\nPrefs",
-        "--description",
-        "tea, no\ncoffee",
-        "--type",
-        "user",
-        "--content",
-        "Likes tea.",
-    ]);
+    let tome = |line: &str| home.run(&format!("--store ./.memory {line}"));
+    let written = tome(
+        "write user_prefs.md --name 'User\nPrefs' --description 'tea, no\ncoffee' --type user --content 'Likes tea.'",
+    );
     assert_eq!(
         (written.code, written.out.as_str()),
         (0, "Memory saved: user_prefs.md\n")
     );
-    tome(&[
-        "write",
-        "auth.md",
-        "--name",
-        "Auth",
-        "--description",
-        "JWT: 15 # minutes",
-        "--type",
-        "project",
-        "--content",
-        "Access token: 15 min.\n",
-    ]);
+    tome(
+        "write auth.md --name Auth --description 'JWT: 15 # minutes' --type project --content 'Access token: 15 min.\n'",
+    );
     expect(
         &home,
         ".memory",
@@ -74,22 +56,19 @@ fn an_index_store() {
     );
 
     assert_eq!(
-        tome(&["patch", "auth.md", "--old", "15 min", "--new", "20 $& min"]).out,
+        tome("patch auth.md --old '15 min' --new '20 $& min'").out,
         "Memory updated: auth.md\n"
     );
-    has(
-        home.read("project/.memory/auth.md"),
-        ["Access token: 20 $& min.\n"],
-    );
-    assert_eq!(tome(&["view"]).out, home.read("project/.memory/MEMORY.md"));
+    has(home.read_memory("auth.md"), ["Access token: 20 $& min.\n"]);
+    assert_eq!(tome("view").out, home.read_memory("MEMORY.md"));
     assert_eq!(
-        tome(&["view", "files"]).out.replace(&today(), "TODAY"),
+        tome("view files").out.replace(&today(), "TODAY"),
         "  auth.md  [project]  JWT: 15 # minutes  (updated: TODAY)\n  user_prefs.md  [user]  tea, no coffee  (updated: TODAY)\n"
     );
-    let context = tome(&["context"]).out;
+    let context = tome("context").out;
     assert!(context.ends_with(&format!(
         "Current memory index:\n\n{}",
-        home.read("project/.memory/MEMORY.md")
+        home.read_memory("MEMORY.md")
     )));
     for line in [
         "\n1. ",
@@ -102,43 +81,31 @@ fn an_index_store() {
         assert!(context.contains(line), "{line:?} in {context}");
     }
 
+    assert_eq!(tome("delete auth.md").out, "Memory deleted: auth.md\n");
     assert_eq!(
-        tome(&["delete", "auth.md"]).out,
-        "Memory deleted: auth.md\n"
-    );
-    assert_eq!(
-        tome(&["delete", "user_prefs.md"]).out,
+        tome("delete user_prefs.md").out,
         "Memory deleted: user_prefs.md\n"
     );
     expect(&home, ".memory", &[("MEMORY.md", "# Memory\n")]);
-    assert_eq!(tome(&["view", "files"]).out, "(no memory files yet)\n");
+    assert_eq!(tome("view files").out, "(no memory files yet)\n");
 }
 
 #[test]
 fn an_index_store_says_what_it_cannot_do() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n(empty)\n");
+    home.memory("MEMORY.md", "# Memory\n\n(empty)\n");
     for (args, expected) in [
+        ("read x.md", "Error: Memory file 'x.md' not found.\n"),
         (
-            vec!["read", "x.md"],
-            "Error: Memory file 'x.md' not found.\n",
-        ),
-        (
-            vec!["write", "x.md", "--type", "y", "--content", "z"],
+            "write x.md --type y --content z",
             "Error: Invalid type 'y'. Must be one of: user, feedback, project, reference\n",
         ),
+        ("delete MEMORY.md", "Error: Cannot delete the index file.\n"),
         (
-            vec!["delete", "MEMORY.md"],
-            "Error: Cannot delete the index file.\n",
-        ),
-        (
-            vec!["patch", "x.md", "--old", "a", "--new", "b"],
+            "patch x.md --old a --new b",
             "Error: Memory file 'x.md' not found.\n",
         ),
-        (
-            vec!["delete", "x.md"],
-            "Error: Memory file 'x.md' not found.\n",
-        ),
+        ("delete x.md", "Error: Memory file 'x.md' not found.\n"),
     ] {
         let output = home.run(&args);
         assert_eq!(
@@ -147,8 +114,8 @@ fn an_index_store_says_what_it_cannot_do() {
             "{args:?}"
         );
     }
-    home.ok(&["write", "x.md", "--type", "user", "--content", "z"]);
-    let output = home.run(&["patch", "x.md", "--old", "absent", "--new", "b"]);
+    home.ok("write x.md --type user --content z");
+    let output = home.run("patch x.md --old absent --new b");
     assert_eq!(
         (output.code, output.err.as_str()),
         (2, "Error: Text not found in x.md\n")
@@ -169,18 +136,15 @@ fn an_index_store_says_what_it_cannot_do() {
 #[test]
 fn a_patch_stamps_the_header_alone_and_needs_its_text_once() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n");
+    home.memory(
+        "a.md",
         "---\nname: A\nupdated: 2020-01-01\n---\n\nupdated: 2020-01-01\nx z z\n",
     );
-    home.file(
-        "project/.memory/b.md",
-        "---\nname: B\nmetadata: \n  type: user\n---\nx\n",
-    );
-    home.ok(&["patch", "a.md", "--old", "x", "--new", "y"]);
-    home.ok(&["patch", "b.md", "--old", "x", "--new", "y"]);
-    let repeated = home.run(&["patch", "a.md", "--old", "z", "--new", "y"]);
+    home.memory("b.md", "---\nname: B\nmetadata: \n  type: user\n---\nx\n");
+    home.ok("patch a.md --old x --new y");
+    home.ok("patch b.md --old x --new y");
+    let repeated = home.run("patch a.md --old z --new y");
     assert_eq!(
         (repeated.code, repeated.err.as_str()),
         (
@@ -189,23 +153,13 @@ fn a_patch_stamps_the_header_alone_and_needs_its_text_once() {
         )
     );
     assert_eq!(
-        home.read("project/.memory/a.md").replace(&today(), "TODAY"),
+        home.read_memory("a.md").replace(&today(), "TODAY"),
         "---\nname: A\nupdated: TODAY\n---\n\nupdated: 2020-01-01\ny z z\n"
     );
     assert_eq!(
-        home.read("project/.memory/b.md"),
+        home.read_memory("b.md"),
         "---\nname: B\nmetadata: \n  type: user\n---\ny\n"
     );
-}
-
-#[test]
-fn a_long_index_is_cut_for_the_agent() {
-    let home = Home::new();
-    let long: String = (0..250).map(|n| format!("- line {n}\n")).collect();
-    home.file("project/.memory/MEMORY.md", long);
-    let view = home.ok(&["view"]);
-    assert_eq!(view.lines().count(), 202);
-    ends(&view, "- line 199\n\n... (50 lines truncated)\n");
 }
 
 #[test]
@@ -213,106 +167,73 @@ fn a_hand_written_index_is_edited_by_one_line() {
     let home = Home::new();
     let hand =
         "# My index\n\nProse.\n\n- [A](a.md) — hook of a\n- [Gone](gone.md) — was here\n\nThe end.";
-    home.file("project/.memory/MEMORY.md", hand);
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", hand);
+    home.memory(
+        "a.md",
         "---\nname: A\ndescription: d\ntype: user\n---\nsee [[b]]\n",
     );
-    home.ok(&[
-        "write",
-        "b.md",
-        "--name",
-        "B",
-        "--description",
-        "about b",
-        "--type",
-        "user",
-        "--content",
-        "x",
-    ]);
+    home.ok("write b.md --name B --description 'about b' --type user --content x");
     let with_b = hand.replace("was here\n", "was here\n- [B](b.md) — about b\n");
-    assert_eq!(home.read("project/.memory/MEMORY.md"), with_b);
-    home.ok(&["rename", "b.md", "c.md"]);
+    assert_eq!(home.read_memory("MEMORY.md"), with_b);
+    home.ok("rename b.md c.md");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         with_b.replace("(b.md)", "(c.md)")
     );
-    ends(home.read("project/.memory/a.md"), "see [[c]]\n");
-    home.ok(&["patch", "c.md", "--old", "about b", "--new", "about c"]);
-    has(
-        home.read("project/.memory/MEMORY.md"),
-        ["- [B](c.md) — about c\n"],
-    );
-    home.ok(&["delete", "c.md"]);
-    assert_eq!(home.read("project/.memory/MEMORY.md"), hand);
+    ends(home.read_memory("a.md"), "see [[c]]\n");
+    home.ok("patch c.md --old 'about b' --new 'about c'");
+    has(home.read_memory("MEMORY.md"), ["- [B](c.md) — about c\n"]);
+    home.ok("delete c.md");
+    assert_eq!(home.read_memory("MEMORY.md"), hand);
 
-    let check = home.run(&["index", "--check"]);
-    assert_eq!(check.code, 1);
+    let check = home.finds_nothing("index --check");
     has(&check.out, ["-- [Gone](gone.md) — was here"]);
-    home.ok(&["index"]);
+    home.ok("index");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         hand.replace("- [Gone](gone.md) — was here\n", "")
     );
-    assert_eq!(home.run(&["index", "--check"]).code, 0);
-    let diff = home.ok(&["index", "--rewrite", "--dry-run"]);
+    home.ok("index --check");
+    let diff = home.ok("index --rewrite --dry-run");
     has(&diff, ["+## User"]);
-    home.ok(&["index", "--rewrite"]);
+    home.ok("index --rewrite");
     assert_eq!(
-        home.read("project/.memory/MEMORY.md"),
+        home.read_memory("MEMORY.md"),
         "# Memory\n\n## User\n- [A](a.md) - d\n"
     );
-    home.ok(&["undo"]);
-    home.ok(&["undo"]);
-    assert_eq!(home.read("project/.memory/MEMORY.md"), hand);
+    home.ok("undo");
+    home.ok("undo");
+    assert_eq!(home.read_memory("MEMORY.md"), hand);
 }
 
 #[test]
 fn a_facts_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "data/memory"], args].concat());
+    let tome = |line: &str| home.run(&format!("--store data/memory {line}"));
     assert_eq!(
-        tome(&[
-            "write",
-            "facts/user.md",
-            "--content",
-            "# User\n\n> Summary: user name, language, role\n\n- Name: Kim\n- Updated: 2026-02-01\n"
-        ])
+        tome("write facts/user.md --content '# User\n\n> Summary: user name, language, role\n\n- Name: Kim\n- Updated: 2026-02-01\n'")
         .code,
         0
     );
     let episode = "\n## Logger leak\n- Summary: stdout leak fixed\n- Date: 2026-02-03\n";
     assert_eq!(
         home.run_with_input(
-            &["append", "--store", "data/memory", "episodes/2026-02.md"],
-            "# Episodes 2026-02\n".as_bytes()
+            "append --store data/memory episodes/2026-02.md",
+            "# Episodes 2026-02\n"
         )
         .code,
         0
     );
     assert_eq!(
-        home.run_with_input(
-            &["append", "--store", "data/memory", "episodes/2026-02.md"],
-            episode.as_bytes()
-        )
-        .code,
+        home.run_with_input("append --store data/memory episodes/2026-02.md", episode)
+            .code,
         0
     );
-    tome(&[
-        "append",
-        "episodes/2026-02.md",
-        "--content",
-        "\n## Move\n- Summary: moved to JWT\n- Date: 2026-02-09",
-    ]);
-    tome(&[
-        "append",
-        "ideas/one.md",
-        "--content",
-        "# Ideas",
-        "--summary",
-        "first idea",
-    ]);
-    tome(&["patch", "facts/user.md", "--old", "Kim", "--new", "Kim Lee"]);
+    tome(
+        "append episodes/2026-02.md --content '\n## Move\n- Summary: moved to JWT\n- Date: 2026-02-09'",
+    );
+    tome("append ideas/one.md --content '# Ideas' --summary 'first idea'");
+    tome("patch facts/user.md --old Kim --new 'Kim Lee'");
     expect(
         &home,
         "data/memory",
@@ -329,11 +250,10 @@ fn a_facts_store() {
         ],
     );
     assert_eq!(
-        tome(&["context"]).out,
+        tome("context").out,
         "Available memory:\n- facts/user.md (84B): user name, language, role\n- episodes/2026-02.md (178B): stdout leak fixed, moved to JWT\n- ideas/one.md (31B): first idea\n\nUse memory_read to load relevant files before responding.\n"
     );
-    let list: serde_json::Value =
-        serde_json::from_str(&tome(&["list", "--json"]).out).expect("JSON");
+    let list = json_of(&tome("list --json").out);
     assert_eq!(list["schema"], 1);
     assert_eq!(list["memories"][0]["path"], "facts/user.md");
     assert_eq!(list["memories"][0]["size"], 84);
@@ -342,15 +262,15 @@ fn a_facts_store() {
         "stdout leak fixed, moved to JWT"
     );
     assert_eq!(
-        tome(&["read", "episodes/2026-02.md#move"]).out,
+        tome("read episodes/2026-02.md#move").out,
         "## Move\n- Summary: moved to JWT\n- Date: 2026-02-09"
     );
 
-    let missing = tome(&["patch", "facts/user.md", "--old", "nope", "--new", "x"]);
+    let missing = tome("patch facts/user.md --old nope --new x");
     assert_eq!(missing.err, "tome: String not found in facts/user.md\n");
     home.file("project/data/memory/facts/user.md", "aXa aXa\n");
     assert_eq!(
-        tome(&["patch", "facts/user.md", "--old", "aXa", "--new", "x"]).err,
+        tome("patch facts/user.md --old aXa --new x").err,
         "tome: String appears multiple times in facts/user.md — provide more context to make it unique\n"
     );
     assert_eq!(home.read("project/data/memory/facts/user.md"), "aXa aXa\n");
@@ -358,40 +278,26 @@ fn a_facts_store() {
         "patches.json",
         "[{\"oldText\":\"aXa aXa\",\"newText\":\"b\"},{\"oldText\":\"b\",\"newText\":\"c\"}]",
     );
-    let output = tome(&[
-        "patch",
-        "facts/user.md",
-        "--json",
-        "--patches",
-        patches.to_str().expect("UTF-8"),
-    ]);
-    let answer: serde_json::Value = serde_json::from_str(&output.out).expect("JSON");
+    let output = tome(&format!(
+        "patch facts/user.md --json --patches {}",
+        patches.display()
+    ));
+    let answer = json_of(&output.out);
     assert_eq!(
         (answer["success"].as_bool(), answer["appliedCount"].as_u64()),
         (Some(true), Some(2))
     );
     assert_eq!(home.read("project/data/memory/facts/user.md"), "c\n");
-    assert_eq!(tome(&["delete", "ideas/one.md"]).code, 0);
-    assert_eq!(tome(&["write", "too/deep/x.md", "--content", "x"]).code, 2);
+    assert_eq!(tome("delete ideas/one.md").code, 0);
+    assert_eq!(tome("write too/deep/x.md --content x").code, 2);
 }
 
 #[test]
 fn a_session_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./s1"], args].concat());
+    let tome = |line: &str| home.run(&format!("--store ./s1 {line}"));
     assert_eq!(
-        tome(&[
-            "write",
-            "detail/auth.md",
-            "--name",
-            "Auth design",
-            "--tag",
-            "jwt",
-            "--tag",
-            "auth flow",
-            "--content",
-            "Use JWT."
-        ])
+        tome("write detail/auth.md --name 'Auth design' --tag jwt --tag 'auth flow' --content 'Use JWT.'")
         .code,
         0
     );
@@ -419,21 +325,14 @@ fn a_session_store() {
     ] {
         assert!(overview.contains(heading), "{heading:?}");
     }
-    tome(&["append", "detail/auth.md", "--content", "Rotate."]);
+    tome("append detail/auth.md --content Rotate.");
     ends(
         home.read("project/s1/working-memory/detail/auth.md"),
         "Use JWT.\nRotate.",
     );
-    tome(&[
-        "patch",
-        "overview.md",
-        "--old",
-        "## Current Task",
-        "--new",
-        "## Current Task\n- auth",
-    ]);
+    tome("patch overview.md --old '## Current Task' --new '## Current Task\n- auth'");
     assert_eq!(
-        tome(&["context"]).out,
+        tome("context").out,
         home.read("project/s1/working-memory/overview.md")
     );
     home.file(
@@ -441,67 +340,36 @@ fn a_session_store() {
         "{\"role\":\"user\",\"content\":\"hi\"}\n",
     );
     for args in [
-        vec!["write", "messages.jsonl", "--content", "x"],
-        vec!["append", "messages.jsonl", "--content", "x"],
-        vec!["patch", "messages.jsonl", "--old", "hi", "--new", "x"],
-        vec!["delete", "messages.jsonl"],
-        vec!["delete", "overview.md"],
-        vec!["write", "notes.md", "--content", "x"],
+        "write messages.jsonl --content x",
+        "append messages.jsonl --content x",
+        "patch messages.jsonl --old hi --new x",
+        "delete messages.jsonl",
+        "delete overview.md",
+        "write notes.md --content x",
     ] {
-        assert_eq!(tome(&args).code, 2, "{args:?}");
+        assert_eq!(tome(args).code, 2, "{args:?}");
     }
     assert_eq!(
         home.read("project/s1/messages.jsonl"),
         "{\"role\":\"user\",\"content\":\"hi\"}\n"
     );
-    assert_eq!(tome(&["delete", "detail/auth.md"]).code, 0);
-    assert_eq!(tome(&["list"]).out.lines().count(), 1);
+    assert_eq!(tome("delete detail/auth.md").code, 0);
+    assert_eq!(tome("list").out.lines().count(), 1);
 }
 
 #[test]
 fn a_coder_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./lessons"], args].concat());
+    let tome = |line: &str| home.run(&format!("--store ./lessons {line}"));
     assert_eq!(
-        tome(&[
-            "write",
-            "semantic/errors/retry.md",
-            "--name",
-            "Retry",
-            "--description",
-            "Back off",
-            "--tag",
-            "net",
-            "--tag",
-            "success",
-            "--content",
-            "Wait longer each time."
-        ])
+        tome("write semantic/errors/retry.md --name Retry --description 'Back off' --tag net --tag success --content 'Wait longer each time.'")
         .code,
         0
     );
-    tome(&[
-        "append",
-        "semantic/errors/retry.md",
-        "--name",
-        "Idempotence",
-        "--description",
-        "Safe to repeat",
-        "--tag",
-        "api",
-        "--content",
-        "Use keys.",
-    ]);
-    tome(&[
-        "write",
-        "semantic/semantic.md",
-        "--name",
-        "Names",
-        "--description",
-        "d",
-        "--content",
-        "c",
-    ]);
+    tome(
+        "append semantic/errors/retry.md --name Idempotence --description 'Safe to repeat' --tag api --content 'Use keys.'",
+    );
+    tome("write semantic/semantic.md --name Names --description d --content c");
     let entries = "**Title:** Retry\n**Description:** Back off\n\n**Content:** Wait longer each time.\n\n**Tags:** #net #success #semantic\n\n---\n\n**Title:** Idempotence\n**Description:** Safe to repeat\n\n**Content:** Use keys.\n\n**Tags:** #api #semantic\n";
     assert_eq!(
         home.read("project/lessons/semantic/errors/retry.md"),
@@ -521,23 +389,16 @@ fn a_coder_store() {
         has(&guide, words);
     }
     assert_eq!(
-        tome(&["view"]).out,
+        tome("view").out,
         "semantic/\n  semantic.md - Names\n  errors/\n    retry.md - Retry; Idempotence\n"
     );
     home.file("project/lessons/semantic/README.md", "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [errors/](errors/README.md) - mine too\n\nEnd.\n");
-    tome(&[
-        "write",
-        "semantic/tools.md",
-        "--name",
-        "Tools",
-        "--content",
-        "c",
-    ]);
+    tome("write semantic/tools.md --name Tools --content c");
     assert_eq!(
         home.read("project/lessons/semantic/README.md"),
         "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [errors/](errors/README.md) - mine too\n- [tools.md](tools.md) - Tools\n\nEnd.\n"
     );
-    assert_eq!(tome(&["delete", "semantic/errors/retry.md"]).code, 0);
+    assert_eq!(tome("delete semantic/errors/retry.md").code, 0);
     assert_eq!(
         home.read("project/lessons/semantic/README.md"),
         "# Mine\n\nWords.\n\n- [semantic.md](semantic.md) - mine\n- [tools.md](tools.md) - Tools\n\nEnd.\n"
@@ -549,78 +410,45 @@ fn a_coder_store() {
             .exists()
     );
     for args in [
-        vec!["write", "semantic/README.md", "--content", "x"],
-        vec!["delete", "memory-store-guide.md"],
-        vec!["write", "other/x.md", "--content", "x"],
-        vec!["write", "semantic/a/b/x.md", "--content", "x"],
+        "write semantic/README.md --content x",
+        "delete memory-store-guide.md",
+        "write other/x.md --content x",
+        "write semantic/a/b/x.md --content x",
     ] {
-        assert_eq!(tome(&args).code, 2, "{args:?}");
-    }
-}
-
-#[test]
-fn a_lesson_of_an_unknown_type_is_refused_by_name() {
-    let home = Home::new();
-    for (kind, told) in [
-        (
-            "unknown",
-            "type 'unknown' is not one of: episodic, procedural, semantic",
-        ),
-        ("semantic", "write under semantic/ instead"),
-    ] {
-        let args = [
-            "write",
-            "episodic/a.md",
-            "--store",
-            "./c",
-            "--layout",
-            "coder",
-            "--type",
-            kind,
-            "--content",
-            "One.",
-        ];
-        let output = home.run(&args);
-        assert_eq!(output.code, 2, "{kind}");
-        has(&output.err, [told]);
+        assert_eq!(tome(args).code, 2, "{args:?}");
     }
 }
 
 #[test]
 fn an_events_store() {
     let home = Home::new();
-    let tome = |args: &[&str]| home.run(&[&["--store", "./ev"], args].concat());
-    assert_eq!(
-        tome(&["append", "events.jsonl", "--content", "hello"]).code,
-        0
-    );
+    let tome = |line: &str| home.run(&format!("--store ./ev {line}"));
+    assert_eq!(tome("append events.jsonl --content hello").code, 0);
     let event = "{\"event_id\":\"01J00000000000000000000000\",\"session_id\":\"s\",\"timestamp\":5,\"event_type\":\"tool_result\",\"role\":\"tool\",\"text\":\"out\",\"metadata\":{\"tool\":\"Bash\"},\"agent\":\"claude-code\"}";
     for _ in 0..2 {
-        assert_eq!(
-            tome(&["append", "events.jsonl", "--content", event]).code,
-            0
-        );
+        home.ok(&[
+            "append",
+            "--store",
+            "./ev",
+            "events.jsonl",
+            "--content",
+            event,
+        ]);
     }
     let file = home.read("project/ev/events.jsonl");
     let lines: Vec<&str> = file.lines().collect();
     assert_eq!(lines.len(), 2, "{file}");
     assert_eq!(lines[1], event);
-    let first: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
-    assert_eq!(
-        (
-            first["event_type"].as_str(),
-            first["role"].as_str(),
-            first["text"].as_str()
-        ),
-        (Some("user_message"), Some("user"), Some("hello"))
-    );
+    let first = json_of(lines[0]);
+    let fields = ["event_type", "role", "text"].map(|field| first[field].as_str());
+    assert_eq!(fields, [Some("user_message"), Some("user"), Some("hello")]);
     assert_eq!(first["event_id"].as_str().map(str::len), Some(26));
     for args in [
-        vec!["write", "events.jsonl", "--content", "x"],
-        vec!["patch", "events.jsonl", "--old", "a", "--new", "b"],
-        vec!["delete", "events.jsonl"],
+        "write events.jsonl --content x",
+        "patch events.jsonl --old a --new b",
+        "delete events.jsonl",
     ] {
-        let output = tome(&args);
+        let output = tome(args);
         assert_eq!(
             (output.code, output.err.as_str()),
             (
@@ -656,23 +484,32 @@ fn an_events_store() {
             "role 'boss' is not one of: user,",
         ),
     ] {
-        for last in [&[][..], &["--dry-run"]] {
-            let args = [&["append", "events.jsonl", "--content", event], last].concat();
-            let output = tome(&args);
+        let append = [
+            "append",
+            "--store",
+            "./ev",
+            "events.jsonl",
+            "--content",
+            event,
+        ];
+        for output in [
+            home.run(&append),
+            home.run(&[&append[..], &["--dry-run"]].concat()),
+        ] {
             assert_eq!(output.code, 2, "{event}");
             assert!(output.err.contains(told), "{event}: {}", output.err);
         }
     }
-    let other = tome(&["append", "events.jsonl", "--type", "wish", "--content", "a"]);
+    let other = tome("append events.jsonl --type wish --content a");
     has(&other.err, ["event_type 'wish'"]);
-    has(&tome(&["list"]).out, ["2 events"]);
+    has(&tome("list").out, ["2 events"]);
     assert_eq!(home.read("project/ev/events.jsonl"), file);
 }
 
 #[test]
 fn names_with_a_colon_or_a_hash_are_used_as_they_are_listed_and_others_say_what_to_do() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let names = [
         ("note: x.md", "colon"),
         ("todo:y.md", "store"),
@@ -680,43 +517,39 @@ fn names_with_a_colon_or_a_hash_are_used_as_they_are_listed_and_others_say_what_
     ];
     for (name, words) in names.iter().chain(&[("a\nb.md", "break")]) {
         let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
-        home.file(&format!("project/.memory/{name}"), text);
+        home.memory(&format!("{name}"), text);
     }
-    let listed = home.ok(&["list"]);
+    let listed = home.ok("list");
     for (name, words) in names {
         has(&listed, [name]);
         assert!(home.ok(&["read", name]).contains(words), "{name}");
         home.ok(&["append", name, "--content", "more"]);
         assert!(home.ok(&["read", name]).contains("more"), "{name}");
     }
-    home.ok(&["delete", "todo:y.md"]);
+    home.ok("delete todo:y.md");
     assert!(!home.project().join(".memory/todo:y.md").exists());
     has(&listed, ["a␊b.md"]);
-    let refused = home.run(&["read", "a␊b.md"]);
+    let refused = home.run("read a␊b.md");
     has(&refused.err, ["rename the file outside"]);
-    let mut client = crate::mcp::Client::start(&home, &[]);
+    let mut client = crate::mcp::Client::start(&home, "");
     let asked = serde_json::json!({ "filename": "note: x.md" });
     has(client.ok("memory_read", asked), ["colon"]);
-    client.end();
 }
 
 #[test]
 fn a_description_that_only_the_index_has_is_shown() {
     let home = Home::new();
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory(
+        "MEMORY.md",
         "# Memory\n\n- [A](a.md) — when the build breaks\n- [B](b.md)\n",
     );
-    home.file("project/.memory/a.md", "plain\n");
-    home.file(
-        "project/.memory/b.md",
-        "---\nname: \"caf\\u00e9\"\n---\n\nplain\n",
-    );
+    home.memory("a.md", "plain\n");
+    home.memory("b.md", "---\nname: \"caf\\u00e9\"\n---\n\nplain\n");
     assert_eq!(
-        home.ok(&["view", "files"]),
+        home.ok("view files"),
         "  a.md  [unknown]  when the build breaks  (updated: unknown)\n  b.md  [unknown]  (no description)  (updated: unknown)\n"
     );
-    let listed = home.ok(&["list", "--json"]);
+    let listed = home.ok("list --json");
     has(&listed, ["when the build breaks", "café"]);
 }
 
@@ -726,9 +559,9 @@ fn a_new_memory_keeps_its_name_and_description_where_an_agent_has_files_of_its_o
     let block = |name: &str| format!(".letta/agents/agent-1/memory/system/{name}.md");
     home.file(&block("human"), "---\ndescription: d\n---\nx\n");
     home.file(".openclaw/workspace/MEMORY.md", "# M\n");
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [K](k.md) — k\n");
+    home.memory("MEMORY.md", "# Memory\n\n- [K](k.md) — k\n");
     let memory = "---\nname: The k\ndescription: what k is\ntype: user\n---\n\nText.\n";
-    home.file("project/.memory/k.md", memory);
+    home.memory("k.md", memory);
     let write = [
         "write",
         "letta@agent-1:system/new.md",
@@ -742,13 +575,13 @@ fn a_new_memory_keeps_its_name_and_description_where_an_agent_has_files_of_its_o
         home.read(&block("new")),
         "---\ndescription: \"a: b\"\n---\n\n# New\n\nBody.\n"
     );
-    home.ok(&["rename", ".memory:k.md", "openclaw:memory/k.md"]);
+    home.ok("rename .memory:k.md openclaw:memory/k.md");
     assert_eq!(
         home.read(".openclaw/workspace/memory/k.md"),
         "---\ndescription: what k is\n---\n\n# The k\n\nText.\n"
     );
-    home.ok(&["undo"]);
-    assert_eq!(home.read("project/.memory/k.md"), memory);
+    home.ok("undo");
+    assert_eq!(home.read_memory("k.md"), memory);
 }
 
 #[test]
@@ -760,11 +593,7 @@ fn what_moves_to_letta_gets_the_header_that_it_takes() {
         "---\ndescription: who\n---\n\nKim\n",
     );
     home.file(".openclaw/workspace/memory/tea.md", "Green tea at four.\n");
-    let said = home.ok(&[
-        "rename",
-        "openclaw:memory/tea.md",
-        "letta@agent-1:system/tea.md",
-    ]);
+    let said = home.ok("rename openclaw:memory/tea.md letta@agent-1:system/tea.md");
     has(&said, ["; Letta sees it once it is committed"]);
     assert_eq!(
         home.read(&format!("{root}/system/tea.md")),

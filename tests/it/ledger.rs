@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, lacks};
+use crate::support::{Home, has, json_of, lacks, tree};
 
 /// A project with instructions and memories that exist since 2026-02-01.
 fn project() -> Home {
@@ -99,7 +99,7 @@ fn sessions(home: &Home) {
 }
 
 fn ledger(home: &Home) -> BTreeMap<String, Value> {
-    let told: Value = serde_json::from_str(&home.ok(&["ledger", "--json"])).expect("JSON");
+    let told = home.json("ledger");
     let memories = told["memories"].as_array().expect("memories").clone();
     let name = |one: &Value| {
         let entry = one["entry"].as_str().map(|entry| format!("#{entry}"));
@@ -145,9 +145,9 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
     };
     // The eleventh of February.
     assert_eq!((day("commits.md"), day("staging.md")), (Some(20495), None));
-    let shown = home.ok(&["ledger", "CLAUDE.md"]);
+    let shown = home.ok("ledger CLAUDE.md");
     has(&shown, ["no, I told you: use tabs"]);
-    let listed = home.ok(&["ledger", "--corrections"]);
+    let listed = home.ok("ledger --corrections");
     has(
         &listed,
         [
@@ -195,8 +195,8 @@ fn contexts_reads_and_corrections_are_counted_and_grow_with_a_log() {
 fn a_memory_that_was_said_again_is_a_finding() {
     let home = project();
     sessions(&home);
-    let found = home.run(&["curate", "--rule", "ignored", "--format", "json"]);
-    let found: Value = serde_json::from_str(&found.out).expect("JSON");
+    let found = home.run("curate --rule ignored --json");
+    let found = json_of(&found.out);
     let findings = found["findings"].as_array().expect("findings");
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert_eq!(findings[0]["path"], "CLAUDE.md");
@@ -241,26 +241,24 @@ fn the_message_that_taught_a_line_does_not_count_against_it() {
 
 /// Commits the project on a day.
 fn commit(home: &Home, day: &str) {
-    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", day]] {
-        let mut git = std::process::Command::new("git");
-        git.args(["-c", "user.name=k", "-c", "user.email=k@example.org"]);
-        git.env("GIT_COMMITTER_DATE", format!("{day}T00:00:00Z"));
-        let git = git.args(args).current_dir(home.project());
-        assert!(git.status().expect("git runs").success());
-    }
+    home.git("init -q").expect("a repository");
+    home.git("add .").expect("added");
+    let mut commit = home.git_command(&["commit", "-qm", day]);
+    commit.env("GIT_COMMITTER_DATE", format!("{day}T00:00:00Z"));
+    assert!(commit.status().expect("git runs").success());
 }
 
 #[test]
 fn find_goes_by_the_day_of_the_commit_where_a_header_tells_none() {
     let home = project();
     let file = home.project().join("CLAUDE.md");
-    let early = ["find", "indentation before:2026-02-03"];
+    let early = "find 'indentation before:2026-02-03'";
     fs::write(&file, "Use tabs for indentation.\n").expect("writes");
-    lacks(&home.run(&early).out, ["CLAUDE.md"]);
+    lacks(&home.run(early).out, ["CLAUDE.md"]);
     commit(&home, "2026-02-01");
-    has(home.ok(&early), ["CLAUDE.md"]);
+    has(home.ok(early), ["CLAUDE.md"]);
     fs::write(&file, "Use tabs for indentation, always.\n").expect("writes");
-    lacks(&home.run(&early).out, ["CLAUDE.md"]);
+    lacks(&home.run(early).out, ["CLAUDE.md"]);
 }
 
 #[test]
@@ -287,25 +285,22 @@ fn what_was_said_twice_and_no_memory_says_is_drafted_and_never_written_by_itself
         "2026-02-19",
         &[">is the weather good?", &format!(".{weather}")],
     );
-    let before = crate::support::tree(&home.path().join(memory_folder(&home)));
-    let found = home.run(&["curate", "--rule", "untaught"]).out;
+    let before = tree(&home.path().join(memory_folder(&home)));
+    let found = home.run("curate --rule untaught").out;
     has(&found, ["you said it in 2 sessions", "pnpm"]);
-    assert_eq!(
-        crate::support::tree(&home.path().join(memory_folder(&home))),
-        before
-    );
-    let waits: Value = serde_json::from_str(&home.run(&["review", "--json"]).out).expect("JSON");
+    assert_eq!(tree(&home.path().join(memory_folder(&home))), before);
+    let waits = json_of(&home.run("review --json").out);
     let text = waits.to_string();
     has(&text, ["pnpm", "grip:"]);
     // Rejected, it does not come again; undone, it waits again; accepted, it is a memory.
-    home.ok(&["review", "--revert", "all"]);
-    let found = home.run(&["curate", "--rule", "untaught"]).out;
+    home.ok("review --revert all");
+    let found = home.run("curate --rule untaught").out;
     lacks(&found, ["pnpm"]);
-    lacks(&home.run(&["review", "--json"]).out, ["pnpm"]);
-    home.ok(&["undo"]);
-    has(&home.run(&["review", "--json"]).out, ["pnpm"]);
-    home.ok(&["review", "--accept", "all"]);
-    let after = crate::support::tree(&home.path().join(memory_folder(&home)));
+    lacks(&home.run("review --json").out, ["pnpm"]);
+    home.ok("undo");
+    has(&home.run("review --json").out, ["pnpm"]);
+    home.ok("review --accept all");
+    let after = tree(&home.path().join(memory_folder(&home)));
     assert_eq!(after.len(), before.len() + 1, "{:?}", after.keys());
     let index = String::from_utf8_lossy(&after["MEMORY.md"]).into_owned();
     has(&index, ["pnpm"]);
@@ -325,8 +320,7 @@ fn what_an_agent_makes_its_memories_of_has_a_life_too() {
         "2026-02-10",
         &[">go on", &format!("!{}", rollout.display())],
     );
-    let told = home.ok(&["ledger", "rollout_summaries/a.md", "--json"]);
-    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let told = home.json("ledger rollout_summaries/a.md");
     let reads = told["memories"][0]["read"].as_array();
     assert_eq!(reads.map(Vec::len), Some(1), "{told}");
 }

@@ -22,10 +22,10 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
     );
     home.file(&format!("{SKILL}/SKILL.md"), "# Coder Memory Store\n");
     home.file(&format!("{SKILL}/REFERENCE_old.md"), "# Old guide\n");
-    let listed = home.ok(&["list", "--json"]);
+    let listed = home.ok("list --json");
     has(&listed, ["semantic/semantic.md"]);
     lacks(&listed, ["SKILL.md", "REFERENCE"]);
-    let mut client = Client::start(&home, &[]);
+    let mut client = Client::start(&home, "");
     let recalled = client.ok("coder_memory_recall", json!({ "query": "retries" }));
     has(&recalled, ["Bound retries"]);
     // A tag that says only how it ended makes no lessons similar.
@@ -51,21 +51,20 @@ fn lessons_of_a_skill_are_recalled_and_stored_where_they_are() {
         let refused = client.fails("coder_memory_store", asked);
         has(&refused, [words]);
     }
-    client.end();
 }
 
 #[test]
 fn a_readme_is_found_where_no_lesson_has_the_word() {
     let home = Home::new();
-    home.file(
-        "project/.memory/semantic/README.md",
+    home.memory(
+        "semantic/README.md",
         "# Semantic\n\n- [Rules](../old/rules.md) - the wombat rule\n",
     );
     let other = lesson("Bound retries", "#net");
-    home.file("project/.memory/semantic/net.md", other);
-    let found = home.ok(&["recall", "wombat"]);
+    home.memory("semantic/net.md", other);
+    let found = home.ok("recall wombat");
     assert!(found.contains("semantic/README.md#L3"), "{found}");
-    let none = home.run(&["recall", "quokka"]);
+    let none = home.run("recall quokka");
     assert!(none.out.contains("No universal patterns"), "{none:?}");
 }
 
@@ -76,7 +75,7 @@ fn an_update_is_dated_and_the_answer_counts_the_lessons() {
         "lessons/semantic/net.md",
         lesson("Bound retries", "#net #success"),
     );
-    let mut client = Client::start(&home, &["--store", "../lessons"]);
+    let mut client = Client::start(&home, "--store ../lessons");
     let answer = client.ask(
         "tools/call",
         json!({ "name": "coder_memory_store", "arguments": {
@@ -102,7 +101,6 @@ fn an_update_is_dated_and_the_answer_counts_the_lessons() {
         dated("**Previous approach (") && dated("**Updated "),
         "{kept}"
     );
-    client.end();
 }
 
 #[test]
@@ -118,8 +116,8 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
         "lessons/procedural/old.md",
         "## Workflow: Release\n\nTag it.\n\n**Tags:** #git\n",
     );
-    let tome = |args: &[&str]| home.ok(&[&["--store", "../lessons"], args].concat());
-    has(tome(&["list"]), ["  #bound-retries", "  #pin-compilers"]);
+    let tome = |line: &str| home.ok(&format!("--store ../lessons {line}"));
+    has(tome("list"), ["  #bound-retries", "  #pin-compilers"]);
     let from = "semantic/semantic.md#pin-compilers";
     tome(&["rename", from, "semantic/build/compilers.md"]);
     let moved = home.read("lessons/semantic/build/compilers.md");
@@ -127,8 +125,8 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
     let left = home.read("lessons/semantic/semantic.md");
     has(&left, ["Bound retries"]);
     lacks(&left, ["Pin"]);
-    has(tome(&["read", "procedural/old.md#release"]), ["Tag it."]);
-    tome(&["undo"]);
+    has(tome("read procedural/old.md#release"), ["Tag it."]);
+    tome("undo");
     has(home.read("lessons/semantic/semantic.md"), ["Pin compilers"]);
 }
 
@@ -137,22 +135,11 @@ fn principles_come_from_lessons_and_elsewhere_it_says_so() {
     let home = Home::new();
     for name in ["a", "b"] {
         let text = format!("---\nname: {name}\ndescription: d\ntype: user\n---\n\nx\n");
-        home.file(&format!("project/.memory/{name}.md"), text);
+        home.memory(&format!("{name}.md"), text);
     }
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    let refused = home.run(&[
-        "generalize",
-        "p.md",
-        "--from",
-        "a.md",
-        "--from",
-        "b.md",
-        "--content",
-        "x",
-    ]);
-    assert_eq!(refused.code, 2, "{refused:?}");
+    home.memory("MEMORY.md", "# Memory\n");
     has(
-        &refused.err,
+        home.fails("generalize p.md --from a.md --from b.md --content x"),
         ["principles come from lessons, and the layout index has none"],
     );
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Home, has, lacks, starts, tree};
+use crate::support::{Home, RunOutput, has, json_of, lacks, starts, tree};
 
 const ID: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -17,13 +17,7 @@ fn record(home: &Home, kind: &str, content: &str, more: &str) -> String {
 
 /// A Claude Code conversation in the project, and a Codex one elsewhere.
 fn conversations(home: &Home) -> String {
-    let path = format!(
-        ".claude/projects/{}/{ID}.jsonl",
-        home.project()
-            .display()
-            .to_string()
-            .replace(|c: char| !c.is_ascii_alphanumeric(), "-")
-    );
+    let path = format!("{}/{ID}.jsonl", home.claude_folder());
     let mut log = String::new();
     log.push_str(&record(home, "user", "\"why does \\u001b[31mrotation\\u001b[0m fail? key sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789\"", ""));
     log.push_str(&record(
@@ -61,19 +55,18 @@ fn conversations(home: &Home) -> String {
 fn a_query_lists_the_sessions_that_match_best_first() {
     let home = Home::new();
     conversations(&home);
-    let found = home.ok(&["--all", "logs", "--json", "cargo", "test"]);
-    let found = json(&found);
+    let found = home.json("--all logs cargo test");
     let logs = found["logs"].as_array().expect("a list");
     assert_eq!(logs.len(), 1, "{found}");
     assert_eq!(logs[0]["id"], ID);
     assert_eq!(logs[0]["best"]["text"], "command: cargo test");
-    let found = json(&home.ok(&["--all", "logs", "--json", "project", "token"]));
+    let found = home.json("--all logs project token");
     let logs = found["logs"].as_array().expect("a list");
     assert_eq!(logs.len(), 2, "{found}");
     assert!(logs[0]["score"].as_f64() >= logs[1]["score"].as_f64());
-    let codex = home.ok(&["--all", "logs", "--agent", "codex", "project", "token"]);
+    let codex = home.ok("--all logs --agent codex project token");
     assert_eq!(codex.lines().count(), 1, "{codex}");
-    assert_eq!(home.run(&["--all", "logs", "zebra", "crossing"]).code, 1);
+    home.finds_nothing("--all logs zebra crossing");
 }
 
 #[test]
@@ -90,15 +83,11 @@ fn no_store_is_reported_only_where_there_are_no_logs_either() {
     }
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
 fn logs_are_listed_with_what_they_say_of_themselves() {
     let home = Home::new();
     conversations(&home);
-    let listed = json(&home.ok(&["logs", "--json"]));
+    let listed = home.json("logs");
     assert_eq!(listed["logs"].as_array().map(Vec::len), Some(1), "{listed}");
     let log = &listed["logs"][0];
     assert_eq!(
@@ -113,42 +102,27 @@ fn logs_are_listed_with_what_they_say_of_themselves() {
         (log["turns"].as_u64(), log["skipped"]["broken"].as_u64()),
         (Some(1), Some(1))
     );
-    has(home.ok(&["logs"]), ["Fix rotation"]);
-    let all = json(&home.ok(&["logs", "--all", "--json"]));
+    has(home.ok("logs"), ["Fix rotation"]);
+    let all = home.json("logs --all");
     assert_eq!(all["logs"].as_array().map(Vec::len), Some(2));
-    let count = |args: &[&str]| {
-        let output = home.run(args);
-        json(&output.out)["logs"].as_array().map(Vec::len)
+    let count = |args: &str| {
+        let output = home.run(&format!("logs --json {args}"));
+        json_of(&output.out)["logs"].as_array().map(Vec::len)
     };
-    assert_eq!(
-        count(&["logs", "--json", "--all", "--agent", "codex"]),
-        Some(1)
-    );
-    assert_eq!(
-        count(&["logs", "--json", "--project", "elsewhere"]),
-        Some(1)
-    );
-    assert_eq!(
-        count(&["logs", "--json", "--all", "--since", "2026-02-12"]),
-        Some(0)
-    );
-    assert_eq!(
-        count(&["logs", "--json", "--all", "--since", "2026-02-10"]),
-        Some(2)
-    );
-    assert_eq!(
-        count(&["logs", "--json", "--all", "--role", "tool"]),
-        Some(1)
-    );
-    assert_eq!(home.run(&["logs", "--agent", "nobody"]).code, 2);
-    assert_eq!(home.run(&["logs", "--since", "soon"]).code, 2);
+    assert_eq!(count("--all --agent codex"), Some(1));
+    assert_eq!(count("--project elsewhere"), Some(1));
+    assert_eq!(count("--all --since 2026-02-12"), Some(0));
+    assert_eq!(count("--all --since 2026-02-10"), Some(2));
+    assert_eq!(count("--all --role tool"), Some(1));
+    home.fails("logs --agent nobody");
+    home.fails("logs --since soon");
 }
 
 #[test]
 fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
     let home = Home::new();
     conversations(&home);
-    let plain = home.ok(&["log", "11111111"]);
+    let plain = home.ok("log 11111111");
     for part in [
         "you  2026-02-11 10:00",
         "why does rotation fail?",
@@ -178,7 +152,7 @@ fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
         &markdown,
         "# Fix rotation\n\n## you 2026-02-11 10:00\n\nwhy does rotation fail?",
     );
-    let messages = json(&home.ok(&["log", ID, "--json", "--tools"]));
+    let messages = home.json(&["log", ID, "--tools"]);
     let kinds: Vec<&str> = messages["messages"]
         .as_array()
         .expect("a list")
@@ -186,7 +160,7 @@ fn a_conversation_is_shown_without_secrets_escapes_and_injected_text() {
         .filter_map(|m| m["kind"].as_str())
         .collect();
     assert_eq!(kinds, ["text", "text", "tool-call", "tool-result"]);
-    let output = home.run(&["log", "nothing"]);
+    let output = home.run("log nothing");
     assert_eq!(
         (output.code, output.err.as_str()),
         (2, "tome: log nothing not found\n")
@@ -206,13 +180,13 @@ fn titles_and_tool_names_are_shown_without_secrets_and_escapes() {
     ));
     home.file(&path, &log);
     for args in [
-        &["log", ID][..],
-        &["log", ID, "--markdown"],
-        &["log", ID, "--json"],
-        &["logs"],
-        &["logs", "--json"],
-        &["find", "Two tabs", "--json"],
-        &["recall", "tabs", "--json"],
+        &format!("log {ID}"),
+        &format!("log {ID} --markdown"),
+        &format!("log {ID} --json"),
+        "logs",
+        "logs --json",
+        "find 'Two tabs' --json",
+        "recall tabs --json",
     ] {
         let out = home.ok(args);
         for hidden in [
@@ -240,7 +214,7 @@ fn hidden_characters_of_a_memory_are_written_out_in_json() {
     let store = home.path().join("shop/.memory").display().to_string();
     let out = home.ok(&["--store", &store, "read", "a.md", "--json"]);
     has(&out, ["\\u202e\\u00ad\\udb40\\udc41"]);
-    assert_eq!(json(&out)["text"], text);
+    assert_eq!(json_of(&out)["text"], text);
 }
 
 #[test]
@@ -260,16 +234,12 @@ fn every_verb_takes_the_same_times() {
         assert!(found.contains("Two tabs"), "{time}");
     }
     for time in ["today", "yesterday", "1m", "12h"] {
-        assert_eq!(home.run(&["logs", "--since", time]).code, 1, "{time}");
-        assert_eq!(
-            home.run(&["find", &format!("tabs since:{time}")]).code,
-            1,
-            "{time}"
-        );
+        home.finds_nothing(&["logs", "--since", time]);
+        home.finds_nothing(&["find", &format!("tabs since:{time}")]);
     }
     let words = "a day such as 2026-01-31, today or yesterday";
-    has(&home.run(&["logs", "--since", "soon"]).err, [words]);
-    has(&home.run(&["find", "tabs since:soon"]).err, [words]);
+    has(&home.run("logs --since soon").err, [words]);
+    has(&home.run("find 'tabs since:soon'").err, [words]);
 }
 
 #[test]
@@ -280,8 +250,7 @@ fn resume_prints_the_agents_own_command() {
         home.ok(&["resume", ID]),
         format!("cd {} && claude --resume {ID}\n", home.project().display())
     );
-    let answer = home.ok(&["resume", ID, "--json"]);
-    let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let answer = home.json(&["resume", ID]);
     assert_eq!(answer["program"], "claude");
     assert_eq!(answer["args"], serde_json::json!(["--resume", ID]));
     assert_eq!(answer["cwd"], home.project().display().to_string());
@@ -289,34 +258,20 @@ fn resume_prints_the_agents_own_command() {
 
 #[test]
 fn resume_runs_the_agents_own_command_in_the_sessions_folder_and_tells_how_it_ended() {
-    use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     conversations(&home);
     for code in [0, 3] {
         let script = format!("#!/bin/sh\necho \"$@ in $PWD\"\nexit {code}\n");
-        let program = home.file("bin/claude", script);
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("set");
+        home.script("bin/claude", &script);
         let mut command = home.command(&["resume", ID, "--run"]);
-        command
-            .current_dir(home.path())
-            .env("PATH", home.path().join("bin"));
-        let output = command.output().expect("the program runs");
-        let printed = String::from_utf8_lossy(&output.stdout);
+        let command = command.current_dir(home.path());
+        let output = RunOutput::of_command(command.env("PATH", home.path().join("bin")));
         let expected = format!("--resume {ID} in {}\n", home.project().display());
-        assert_eq!(printed, expected, "{output:?}");
-        assert_eq!(
-            output.status.code(),
-            Some(i32::from(code != 0)),
-            "{output:?}"
-        );
+        assert_eq!((output.code, output.out), (i32::from(code != 0), expected));
     }
-    let mut command = home.command(&["resume", ID, "--run"]);
-    let output = command.env("PATH", "").output().expect("the program runs");
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(
-        String::from_utf8_lossy(&output.stderr).contains("claude"),
-        "{output:?}"
-    );
+    let output = home.run_with([("PATH", "")], &["resume", ID, "--run"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    has(&output.err, ["claude"]);
 }
 
 #[test]
@@ -325,10 +280,10 @@ fn a_kept_log_outlives_the_sweep_and_no_log_is_touched() {
     let path = conversations(&home);
     let before = tree(&home.path().join(".claude"));
     home.ok(&["keep", ID]);
-    home.ok(&["stats", "--all"]);
+    home.ok("stats --all");
     assert_eq!(tree(&home.path().join(".claude")), before);
     std::fs::remove_file(home.path().join(path)).expect("swept");
-    has(home.ok(&["logs"]), ["Fix rotation"]);
+    has(home.ok("logs"), ["Fix rotation"]);
     has(home.ok(&["log", ID]), ["Two tabs share a token."]);
 }
 
@@ -336,9 +291,9 @@ fn a_kept_log_outlives_the_sweep_and_no_log_is_touched() {
 fn stats_count_sessions_messages_and_bytes() {
     let home = Home::new();
     conversations(&home);
-    let stats = json(&home.ok(&["stats", "--all", "--json"]));
+    let stats = home.json("stats --all");
     assert!(stats["cache"]["bytes"].as_u64() > Some(0), "{stats}");
-    has(home.ok(&["stats", "--all"]), ["The cache takes "]);
+    has(home.ok("stats --all"), ["The cache takes "]);
     let claude = &stats["stats"][0];
     assert_eq!(
         (
@@ -350,22 +305,6 @@ fn stats_count_sessions_messages_and_bytes() {
     );
     let parts = ["words", "tools", "other"].map(|part| claude[part].as_u64().expect("a number"));
     assert_eq!(Some(parts.iter().sum()), claude["bytes"].as_u64());
-}
-
-#[test]
-fn a_damaged_or_deleted_cache_costs_nothing_but_time() {
-    let home = Home::new();
-    conversations(&home);
-    let first = home.ok(&["logs", "--all", "--json"]);
-    let cache = home.path().join(".cache/tome/corpus");
-    let files = walkdir::WalkDir::new(&cache).into_iter().flatten();
-    for file in files.filter(|file| file.file_type().is_file()) {
-        let bytes = std::fs::read(file.path()).expect("reads");
-        std::fs::write(file.path(), &bytes[..bytes.len() / 2]).expect("cut short");
-    }
-    assert_eq!(home.ok(&["logs", "--all", "--json"]), first);
-    std::fs::remove_dir_all(&cache).expect("deleted");
-    assert_eq!(home.ok(&["logs", "--all", "--json"]), first);
 }
 
 /// Writes a log of Claude Code with one prompt, in a folder of its own.
@@ -385,18 +324,17 @@ fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
     let project = home.project().display().to_string();
     one_prompt(&home, "-project", &project, "the walrus here");
     has(home.ok(&["log", ID]), ["the walrus here"]);
-    let cited = |scope: &[&str]| -> Vec<(String, String)> {
-        let args = [&["recall", "walrus", "--json"], scope].concat();
-        let hits = json(&home.ok(&args))["results"].clone();
+    let cited = |scope: &str| -> Vec<(String, String)> {
+        let hits = home.json(&format!("recall walrus {scope}"))["results"].clone();
         let hits = hits.as_array().expect("a list").iter();
         let text = |hit: &Value, key: &str| hit[key].as_str().expect("a text").to_owned();
         hits.map(|hit| (text(hit, "citation"), text(hit, "text")))
             .collect()
     };
-    let own = cited(&[]);
+    let own = cited("");
     assert_eq!(own.len(), 1, "{own:?}");
     has(home.ok(&["read", &own[0].0]), ["the walrus here"]);
-    let all = cited(&["--all"]);
+    let all = cited("--all");
     assert_eq!(all.len(), 2, "{all:?}");
     assert_ne!(all[0].0, all[1].0);
     for (citation, text) in &all {
@@ -405,17 +343,15 @@ fn of_two_logs_with_one_id_the_projects_own_is_meant_and_citations_lead_back() {
     }
     // Where neither is of the project, both are named.
     std::fs::create_dir_all(home.path().join("third/.git")).expect("a project");
-    let mut command = home.command(&["log", ID, "--all"]);
-    let output = command.current_dir(home.path().join("third")).output();
-    let told = String::from_utf8_lossy(&output.expect("it runs").stderr).into_owned();
-    has(&told, ["/another", &project, &format!("{ID}@")]);
+    let output = home.run_in(&home.path().join("third"), &["log", ID, "--all"]);
+    has(&output.err, ["/another", &project, &format!("{ID}@")]);
 }
 
 #[test]
 fn sessions_of_a_folder_that_is_gone_are_told_to_a_project_of_its_name() {
     let home = Home::new();
     one_prompt(&home, "-gone", "/gone/project", "the walrus");
-    let told = home.run(&["logs"]);
+    let told = home.run("logs");
     has(&told.err, ["/gone/project"]);
 }
 
@@ -424,14 +360,14 @@ fn a_log_that_changed_without_its_size_or_its_time_is_read_again() {
     let home = Home::new();
     let project = home.project().display().to_string();
     let path = one_prompt(&home, "-project", &project, "the walrus");
-    has(home.ok(&["recall", "walrus"]), ["walrus"]);
+    has(home.ok("recall walrus"), ["walrus"]);
     let time = std::fs::metadata(&path).and_then(|file| file.modified());
     one_prompt(&home, "-project", &project, "the badger");
     let file = std::fs::File::options().write(true).open(&path);
     let set = file.and_then(|file| file.set_modified(time.expect("a time")));
     set.expect("the time is set");
-    has(home.ok(&["recall", "badger"]), ["badger"]);
-    assert_eq!(home.run(&["recall", "walrus"]).code, 1);
+    has(home.ok("recall badger"), ["badger"]);
+    home.finds_nothing("recall walrus");
 }
 
 #[test]
@@ -456,15 +392,15 @@ fn new_and_changed_rows_of_opencode_are_found_before_their_sessions_time_moves()
     database
         .execute_batch(&message(1, "the walrus"))
         .expect("a message");
-    has(home.ok(&["recall", "walrus"]), ["walrus"]);
+    has(home.ok("recall walrus"), ["walrus"]);
     database
         .execute_batch(&message(2, "the badger"))
         .expect("a message");
-    has(home.ok(&["recall", "badger"]), ["badger"]);
+    has(home.ok("recall badger"), ["badger"]);
     let change = "UPDATE part SET data = replace(data, 'badger', 'hedgehog')";
     database.execute_batch(change).expect("changed in place");
-    has(home.ok(&["recall", "hedgehog"]), ["hedgehog"]);
-    assert_eq!(home.run(&["recall", "badger"]).code, 1);
+    has(home.ok("recall hedgehog"), ["hedgehog"]);
+    home.finds_nothing("recall badger");
 }
 
 #[test]
@@ -497,14 +433,14 @@ fn markdown_cannot_be_forged_and_unmasked_json_has_the_text_as_it_is() {
     has(&markdown, ["so \\<details> it", "so\n\\## you"]);
     let fences = markdown.lines().filter(|line| line.starts_with("```"));
     assert_eq!(fences.count() % 2, 0, "{markdown}");
-    let text = |args: &[&str]| {
-        let log = json(&home.ok(&[&["log", ID, "--json"], args].concat()));
+    let text = |args: &str| {
+        let log = home.json(&format!("log {ID} {args}"));
         let messages = log["messages"].as_array().expect("a list").iter();
         let texts = messages.filter_map(|message| message["text"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     };
-    has(text(&["--unmasked"]), ["\u{1b}[31mred\u{200b}"]);
-    assert!(!text(&[]).contains('\u{1b}'));
+    has(text("--unmasked"), ["\u{1b}[31mred\u{200b}"]);
+    assert!(!text("").contains('\u{1b}'));
 }
 
 #[test]
@@ -531,7 +467,7 @@ fn reading_a_database_in_use_changes_no_file_of_its_agent() {
         writer.execute_batch(&session(number)).expect("a session");
         let before = tree(&folder);
         assert_eq!(before.len(), 3, "{:?}", before.keys());
-        let listed = home.ok(&["logs", "--all", "--json"]);
+        let listed = home.ok("logs --all --json");
         has(&listed, [&format!("quokka {number}")]);
         assert!(tree(&folder) == before, "session {number}");
     }
@@ -592,13 +528,13 @@ fn no_known_shape_of_a_secret_is_shown_of_a_log() {
     for (before, secret, after) in secrets {
         let text = format!("the quokka:\n{before}{secret}{after}\nand so on");
         one_prompt(&home, "-project", &project, &text.replace('\n', "\\n"));
-        for verb in [&["log", ID][..], &["recall", "quokka"], &["find", "quokka"]] {
+        for verb in [&format!("log {ID}"), "recall quokka", "find quokka"] {
             let output = home.run(verb);
             if output.out.contains(secret) {
-                shown.push(format!("{}: {before}…{after}", verb[0]));
+                shown.push(format!("{verb}: {before}…{after}"));
             }
         }
-        assert!(home.ok(&["recall", "quokka"]).contains("quokka"));
+        assert!(home.ok("recall quokka").contains("quokka"));
     }
     assert!(shown.is_empty(), "{shown:#?}");
 }

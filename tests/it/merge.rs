@@ -1,9 +1,6 @@
 //! `tome merge`, `tome generalize` and `tome rehome`: from many places to one.
 
 use std::fs;
-use std::process::Command;
-
-use serde_json::Value;
 
 use crate::support::{Home, ends, has, lacks, not_run, tree};
 
@@ -14,46 +11,41 @@ fn memory(name: &str, body: &str) -> String {
 #[test]
 fn memories_become_one_and_undo_makes_them_several_again() {
     let home = Home::new();
-    home.file(
-        "project/.memory/test.md",
+    home.memory(
+        "test.md",
         memory("Test", "Run make test.\n\nSee [ci](ci.md)."),
     );
-    home.file(
-        "project/.memory/tests.md",
+    home.memory(
+        "tests.md",
         memory("Tests", "Run make test.\n\nNever on Friday."),
     );
-    home.file(
-        "project/.memory/ci.md",
+    home.memory(
+        "ci.md",
         memory("CI", "Runs [tests](tests.md) and [[Tests]]."),
     );
-    home.ok(&["--store", "./.memory", "--layout", "index", "index"]);
+    home.ok("--store ./.memory --layout index index");
     let before = tree(&home.project().join(".memory"));
-    let shown = home.ok(&["merge", "test.md", "tests.md", "--dry-run"]);
+    let shown = home.ok("merge test.md tests.md --dry-run");
     has(&shown, ["+Never on Friday.", "+++ /dev/null"]);
     assert_eq!(tree(&home.project().join(".memory")), before);
-    let said = home.ok(&["merge", "test.md", "tests.md"]);
+    let said = home.ok("merge test.md tests.md");
     assert_eq!(said, "Memory merged into test.md: tests.md\n");
-    let text = home.read("project/.memory/test.md");
+    let text = home.read_memory("test.md");
     ends(
         &text,
         "Run make test.\n\nSee [ci](ci.md).\n\nNever on Friday.\n",
     );
-    let ci = home.read("project/.memory/ci.md");
+    let ci = home.read_memory("ci.md");
     ends(&ci, "Runs [tests](test.md) and [[Test]].\n");
-    lacks(home.read("project/.memory/MEMORY.md"), ["tests.md"]);
-    home.ok(&["undo"]);
+    lacks(home.read_memory("MEMORY.md"), ["tests.md"]);
+    home.ok("undo");
     assert_eq!(tree(&home.project().join(".memory")), before);
-    let said = home.ok(&[
-        "merge", "test.md", "tests.md", "ci.md", "--into", "ci.md", "--json",
-    ]);
-    let said: Value = serde_json::from_str(&said).expect("JSON");
+    let said = home.json("merge test.md tests.md ci.md --into ci.md");
     assert_eq!(
         said["message"],
         "Memories merged into ci.md: test.md, tests.md"
     );
-    let alone = home.run(&["merge", "ci.md", "ci.md"]);
-    assert_eq!(alone.code, 2);
-    has(&alone.err, ["name another memory"]);
+    has(home.fails("merge ci.md ci.md"), ["name another memory"]);
 }
 
 #[test]
@@ -69,22 +61,7 @@ fn a_principle_and_its_lessons_link_to_each_other() {
     let store = home.path().join("lessons");
     let store = store.to_str().expect("a path");
     let before = tree(&home.path().join("lessons"));
-    home.ok(&[
-        "generalize",
-        "semantic/clocks.md",
-        "--store",
-        store,
-        "--layout",
-        "coder",
-        "--from",
-        "episodic/one.md",
-        "--from",
-        "episodic/two.md",
-        "--name",
-        "Inject clocks",
-        "--content",
-        "A test that reads the clock fails at midnight.",
-    ]);
+    home.ok(&format!("generalize semantic/clocks.md --store {store} --layout coder --from episodic/one.md --from episodic/two.md --name 'Inject clocks' --content 'A test that reads the clock fails at midnight.'"));
     let principle = home.read("lessons/semantic/clocks.md");
     for (link, lesson) in [
         ("[First flake](../episodic/one.md)", "one.md"),
@@ -103,22 +80,12 @@ fn a_principle_and_its_lessons_link_to_each_other() {
 fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo() {
     let home = Home::new();
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
-    let git = |args: &[&str]| {
-        let done = Command::new("git")
-            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-            .args(args)
-            .current_dir(home.project())
-            .env("HOME", home.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output();
-        let done = done.ok().filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&done.stdout).trim().to_owned())
-    };
-    if git(&["init", "-q"]).is_none() {
+    if home.git("init -q").is_none() {
         return not_run("there is no git");
     }
-    git(&["commit", "-q", "--allow-empty", "-m", "first"]).expect("commits");
-    let hash = git(&["rev-parse", "--short", "HEAD"]).expect("a hash");
+    home.git("commit -q --allow-empty -m first")
+        .expect("commits");
+    let hash = home.git("rev-parse --short HEAD").expect("a hash");
     let slug = |name: &str| {
         let path = home.path().canonicalize().expect("there").join(name);
         let letters = path.to_string_lossy().into_owned();
@@ -128,7 +95,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
             .collect();
         (path, slug)
     };
-    for (name, said) in [("before", &*hash), ("before-2", "1234567")] {
+    for (name, said) in [("before", hash.trim()), ("before-2", "1234567")] {
         let (path, slug) = slug(name);
         let at = format!(".claude/projects/{slug}");
         home.file(&format!("{at}/memory/plan.md"), memory("Plan", "Ship it."));
@@ -143,8 +110,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     }
     let claude = home.path().join(".claude/projects");
     let before = tree(&claude);
-    let listed = home.ok(&["rehome", "--json"]);
-    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let listed = home.json("rehome");
     let former = listed["former"].as_array().expect("a list");
     assert_eq!(former.len(), 1, "{listed}");
     assert_eq!(
@@ -153,7 +119,7 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     );
     let from = former[0]["project"].as_str().expect("a path").to_owned();
     ends(&from, "/before");
-    let doctor = home.run(&["doctor"]).out;
+    let doctor = home.run("doctor").out;
     has(&doctor, ["no session reads them"]);
     let shown = home.ok(&["rehome", &from, "--dry-run"]);
     has(&shown, ["+Ship it."]);
@@ -169,17 +135,14 @@ fn memories_of_the_former_path_are_listed_with_proof_and_gathered_with_one_undo(
     );
     let sibling = slug("before-2").1;
     assert!(claude.join(sibling).join("memory/plan.md").exists());
-    let none = home.run(&["rehome"]);
+    let none = home.run("rehome");
     assert_eq!(none.code, 1, "{}{}", none.out, none.err);
     has(&none.err, ["nothing to do", "~/.claude/projects"]);
-    let again = home.run(&["rehome", &from]);
-    assert_eq!(again.code, 1, "{again:?}");
+    let again = home.finds_nothing(&["rehome", &from]);
     has(&again.err, ["nothing to do"]);
-    home.ok(&["undo"]);
+    home.ok("undo");
     let mut after = tree(&claude);
     after.retain(|path, _| before.contains_key(path));
     assert_eq!(after, before);
-    let missing = home.run(&["rehome", "/nowhere/at/all"]);
-    assert_eq!(missing.code, 2);
-    has(&missing.err, ["/nowhere/at/all"]);
+    has(home.fails("rehome /nowhere/at/all"), ["/nowhere/at/all"]);
 }

@@ -4,14 +4,13 @@
 //! lead to a file outside the project and the agents' own texts.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, tree};
+use crate::mcp::Client;
+use crate::support::{Home, Words, has, mkfifo, tree};
 
 /// A word that is in every file that may not be read.
 const CANARY: &str = "quetzalcanary";
@@ -97,10 +96,7 @@ fn ground() -> Home {
     ] {
         symlink(target, home.project().join(name)).expect("a link");
     }
-    let made = std::process::Command::new("mkfifo")
-        .arg(home.project().join("pipe"))
-        .status();
-    assert!(made.expect("mkfifo runs").success());
+    mkfifo(home.project().join("pipe"));
     home
 }
 
@@ -110,8 +106,9 @@ fn names(home: &Home) -> Vec<String> {
 }
 
 /// Runs the program and checks that nothing of the secrets is told.
-fn told(home: &Home, args: &[&str], about: &str) -> String {
+fn told(home: &Home, args: &(impl Words + ?Sized), about: &str) -> String {
     let output = home.run(args);
+    let args = args.words();
     let all = format!("{}{}", output.out, output.err);
     assert!(!all.contains(CANARY), "{about}: {args:?}: {all}");
     assert!(!all.contains("root:x:0"), "{about}: {args:?}: {all}");
@@ -186,15 +183,15 @@ fn names_in_settings_and_instructions_lead_to_no_other_file() {
             all += &told(&home, &["context", "--agent", agent, "--json"], place);
         }
         for verb in [
-            &["curate", "--json"][..],
-            &["view"],
-            &["list"],
-            &["doctor"],
-            &["context"],
-            &["recall", "token", "--json"],
-            &["find", "token"],
-            &["curate", "--fix"],
-            &["index"],
+            "curate --json",
+            "view",
+            "list",
+            "doctor",
+            "context",
+            "recall token --json",
+            "find token",
+            "curate --fix",
+            "index",
         ] {
             told(&home, verb, place);
         }
@@ -202,7 +199,7 @@ fn names_in_settings_and_instructions_lead_to_no_other_file() {
             "session_id": "s", "cwd": home.project(), "hook_event_name": "SessionStart",
             "source": "startup",
         });
-        let hook = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+        let hook = home.run_with_input("hook claude-code", event.to_string());
         assert!(!hook.out.contains(CANARY), "{place}: {hook:?}");
         assert!(
             outside(&home) == before,
@@ -225,11 +222,9 @@ fn a_project_cannot_choose_where_memories_are() {
         let settings = json!({ "autoMemoryDirectory": name }).to_string();
         for file in ["settings.json", "settings.local.json"] {
             home.file(&format!("project/.claude/{file}"), &settings);
-            told(&home, &["list", "--json"], &name);
-            let context = ["context", "--agent", "claude-code", "--json"];
-            told(&home, &context, &name);
-            let write = ["write", "x.md", "--type", "user", "--content", "x"];
-            told(&home, &write, &name);
+            told(&home, "list --json", &name);
+            told(&home, "context --agent claude-code --json", &name);
+            told(&home, "write x.md --type user --content x", &name);
             fs::remove_file(home.project().join(".claude").join(file)).expect("removed");
         }
     }
@@ -239,8 +234,8 @@ fn a_project_cannot_choose_where_memories_are() {
 #[test]
 fn names_in_logs_and_payloads_lead_to_no_other_file() {
     let home = ground();
-    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
-    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    home.memory("MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
+    home.memory("a.md", "---\nname: a\n---\n\nA.\n");
     let names = names(&home);
     for (number, name) in names.iter().enumerate() {
         let record = |role: &str, content: Value| {
@@ -265,25 +260,25 @@ fn names_in_logs_and_payloads_lead_to_no_other_file() {
     }
     let before = outside(&home);
     for args in [
-        &["logs", "--all", "--json"][..],
-        &["toc", "--all", "--json", "--level", "segment"],
-        &["stats", "--all", "--json"],
-        &["events", "--all", "--json"],
-        &["recall", "token", "--all", "--json"],
-        &["find", "token", "--all"],
-        &["why", "a.md", "--json"],
-        &["review", "--json"],
-        &["ledger", "--json"],
-        &["rehome", "--json"],
-        &["curate", "--json"],
-        &["doctor"],
+        "logs --all --json",
+        "toc --all --json --level segment",
+        "stats --all --json",
+        "events --all --json",
+        "recall token --all --json",
+        "find token --all",
+        "why a.md --json",
+        "review --json",
+        "ledger --json",
+        "rehome --json",
+        "curate --json",
+        "doctor",
     ] {
         told(&home, args, "logs");
     }
     for (number, name) in names.iter().enumerate() {
         let id = format!("s{number}");
-        for args in [&["log", &id][..], &["resume", &id], &["keep", &id]] {
-            told(&home, args, name);
+        for verb in ["log", "resume", "keep"] {
+            told(&home, &[verb, &id], name);
         }
     }
     for name in &names {
@@ -298,7 +293,7 @@ fn names_in_logs_and_payloads_lead_to_no_other_file() {
                     "transcript_path": name, "prompt": name, "source": "startup",
                     "tool_name": "Write", "tool_input": { "file_path": name, "content": "x" },
                     "tool_response": "ok" });
-                let output = home.run_with_input(&["hook", agent], payload.to_string().as_bytes());
+                let output = home.run_with_input(&["hook", agent], payload.to_string());
                 let all = format!("{}{}", output.out, output.err);
                 assert!(!all.contains(CANARY), "{agent} {event} {name}: {all}");
                 assert!(!all.contains("panicked"), "{agent} {event} {name}: {all}");
@@ -312,8 +307,8 @@ fn names_in_logs_and_payloads_lead_to_no_other_file() {
 #[test]
 fn names_of_memories_lead_to_no_other_file() {
     let home = ground();
-    home.file("project/.memory/MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
-    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    home.memory("MEMORY.md", "# Mine\n\n- [a](a.md) — a\n");
+    home.memory("a.md", "---\nname: a\n---\n\nA.\n");
     symlink(
         home.path().join(".ssh/id_rsa"),
         home.project().join(".memory/link"),
@@ -330,30 +325,12 @@ fn names_of_memories_lead_to_no_other_file() {
         told(&home, &["read", name], "read");
         told(&home, &["append", name, "--content", "x"], "append");
     }
-    let mut child = home
-        .command(&["mcp"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the server starts");
-    let mut input = child.stdin.take().expect("piped");
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut client = Client::start(&home, "");
     let mut ask = |method: &str, params: Value| {
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        writeln!(input, "{request}").expect("asked");
-        let answer = lines.next().expect("an answer").expect("text");
-        assert!(!answer.contains(CANARY), "{params}: {answer}");
-        assert!(!answer.contains("root:x:0"), "{params}: {answer}");
-        serde_json::from_str::<Value>(&answer).expect("JSON")
+        let answer = client.ask(method, params);
+        lacks(answer.to_string(), [CANARY, "root:x:0"]);
+        answer
     };
-    ask(
-        "initialize",
-        json!({
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": "test", "version": "1" },
-        }),
-    );
     let listed = ask("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().expect("tools");
     assert!(tools.len() > 10, "{listed}");
@@ -381,20 +358,18 @@ fn names_of_memories_lead_to_no_other_file() {
             json!({ "uri": format!("tome://.memory/{name}") }),
         );
     }
-    drop(input);
-    child.wait().expect("the server ends");
     assert!(outside(&home) == before, "something outside changed");
 }
 
 #[test]
 fn names_that_say_where_a_project_belongs_lead_nowhere_else() {
     let home = ground();
-    home.file("project/.memory/a.md", "---\nname: a\n---\n\nA.\n");
+    home.memory("a.md", "---\nname: a\n---\n\nA.\n");
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
     let before = outside(&home);
     for name in names(&home) {
         home.file("project/.git", format!("gitdir: {name}\n"));
-        for verb in [&["list", "--json"][..], &["stores", "--json"], &["curate"]] {
+        for verb in ["list --json", "stores --json", "curate"] {
             told(&home, verb, &name);
         }
     }
@@ -404,12 +379,11 @@ fn names_that_say_where_a_project_belongs_lead_nowhere_else() {
         let known = json!({ "projects": { home.project().display().to_string(): name } });
         home.file(".gemini/projects.json", known.to_string());
         let before = outside(&home);
-        let context = ["context", "--agent", "gemini", "--json"];
-        for verb in [&["list", "--json"][..], &["review", "--json"], &context] {
+        let context = "context --agent gemini --json";
+        for verb in ["list --json", "review --json", &context] {
             told(&home, verb, &name);
         }
-        let write = ["write", "x.md", "--store", "gemini", "--content", "x"];
-        told(&home, &write, &name);
+        told(&home, "write x.md --store gemini --content x", &name);
         assert!(
             outside(&home) == before,
             "{name}: something outside changed"
@@ -424,88 +398,75 @@ const PERSON: &str = "the person";
 /// The names are in what tome wrote itself.
 const TOME: &str = "tome";
 
-/// The files that open what a name leads to, or decide about it, and whose names these are: a test here
+/// The files that open what a name leads to, or decide about it, by whose names these are: a test here
 /// or in `sync/hostile.rs` tries all of [`NAMES`] where somebody else chose them.
-const READERS: [(&str, &str); 31] = [
-    ("cli/doctor/memory.rs", PERSON),
+const READERS: [(&str, &[&str]); 9] = [
     (
-        "cli/rehome.rs",
+        PERSON,
+        &[
+            "cli/doctor/memory.rs",
+            "cli/select.rs",
+            "cli/sync.rs",
+            "cli/ui.rs",
+            "core/memory/discover/agents.rs",
+            "tui/worker/library.rs",
+        ],
+    ),
+    (
         "names_in_logs_and_payloads_lead_to_no_other_file",
+        &["cli/rehome.rs", "core/log/location.rs"],
     ),
-    ("cli/select.rs", PERSON),
-    ("cli/sync.rs", PERSON),
-    ("cli/ui.rs", PERSON),
-    ("core/change/events.rs", TOME),
-    ("core/change/in_progress.rs", TOME),
-    ("core/change/undo.rs", TOME),
     (
-        "core/insight/context.rs",
+        TOME,
+        &[
+            "core/change/events.rs",
+            "core/change/in_progress.rs",
+            "core/change/undo.rs",
+            "core/insight/review/state.rs",
+            "core/insight/sync/chosen.rs",
+            "core/memory/discover/first.rs",
+            "tui/worker/context.rs",
+            "tui/worker/plan.rs",
+            "tui/worker/why.rs",
+        ],
+    ),
+    (
         "names_in_settings_and_instructions_lead_to_no_other_file",
+        &[
+            "core/insight/context.rs",
+            "core/insight/context/copilot.rs",
+            "core/insight/context/gemini.rs",
+            "core/memory/discover/instruction.rs",
+        ],
     ),
     (
-        "core/insight/context/copilot.rs",
-        "names_in_settings_and_instructions_lead_to_no_other_file",
-    ),
-    (
-        "core/insight/context/gemini.rs",
-        "names_in_settings_and_instructions_lead_to_no_other_file",
-    ),
-    (
-        "core/insight/curate/git.rs",
         "names_of_memories_lead_to_no_other_file",
+        &[
+            "core/insight/curate/git.rs",
+            "core/insight/curate/git/removed.rs",
+            "core/log/session.rs",
+            "core/memory/store.rs",
+        ],
     ),
     (
-        "core/insight/curate/git/removed.rs",
-        "names_of_memories_lead_to_no_other_file",
-    ),
-    (
-        "core/insight/review/proposal.rs",
         "patches_that_an_agent_proposes_lead_to_no_other_file",
+        &[
+            "core/insight/review/proposal.rs",
+            "core/insight/review/proposal/part.rs",
+        ],
     ),
     (
-        "core/insight/review/proposal/part.rs",
-        "patches_that_an_agent_proposes_lead_to_no_other_file",
-    ),
-    ("core/insight/review/state.rs", TOME),
-    ("core/insight/sync/chosen.rs", TOME),
-    (
-        "core/log/location.rs",
-        "names_in_logs_and_payloads_lead_to_no_other_file",
-    ),
-    (
-        "core/log/session.rs",
-        "names_of_memories_lead_to_no_other_file",
-    ),
-    (
-        "core/memory/discover.rs",
         "names_that_say_where_a_project_belongs_lead_nowhere_else",
+        &["core/memory/discover.rs", "core/memory/discover/project.rs"],
     ),
-    ("core/memory/discover/agents.rs", PERSON),
     (
-        "core/memory/discover/claude.rs",
         "a_project_cannot_choose_where_memories_are",
-    ),
-    ("core/memory/discover/first.rs", TOME),
-    (
-        "core/memory/discover/instruction.rs",
-        "names_in_settings_and_instructions_lead_to_no_other_file",
+        &["core/memory/discover/claude.rs"],
     ),
     (
-        "core/memory/discover/project.rs",
-        "names_that_say_where_a_project_belongs_lead_nowhere_else",
-    ),
-    (
-        "core/memory/store.rs",
-        "names_of_memories_lead_to_no_other_file",
-    ),
-    (
-        "setup.rs",
         "a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others",
+        &["setup.rs"],
     ),
-    ("tui/worker/context.rs", TOME),
-    ("tui/worker/library.rs", PERSON),
-    ("tui/worker/plan.rs", TOME),
-    ("tui/worker/why.rs", TOME),
 ];
 
 #[test]
@@ -537,15 +498,16 @@ fn every_reader_of_names_is_listed_with_the_test_that_tries_them() {
         })
         .map(|(path, _)| path)
         .collect();
-    let listed: Vec<&str> = READERS.iter().map(|(path, _)| *path).collect();
+    let mut listed: Vec<&str> = READERS.iter().flat_map(|row| row.1).copied().collect();
+    listed.sort_unstable();
     assert_eq!(
         found, listed,
         "a reader of names without a row, or a row too many"
     );
     let here = include_str!("names.rs");
-    for (path, test) in READERS {
+    for (test, paths) in READERS {
         let is_known = [PERSON, TOME].contains(&test) || here.contains(&format!("fn {test}()"));
-        assert!(is_known, "{path}: no test is called {test}");
+        assert!(is_known, "{paths:?}: no test is called {test}");
     }
 }
 
@@ -567,8 +529,8 @@ fn patches_that_an_agent_proposes_lead_to_no_other_file() {
         }
     }
     let before = outside(&home);
-    told(&home, &["review", "--json"], "review");
-    told(&home, &["review", "--accept", "all"], "accept");
+    told(&home, "review --json", "review");
+    told(&home, "review --accept all", "accept");
     let is_secret = |(path, _): &&(String, Vec<u8>)| SECRETS.contains(&path.as_str());
     let after = outside(&home);
     let secrets = |all: &[(String, Vec<u8>)]| -> Vec<(String, Vec<u8>)> {
@@ -580,9 +542,7 @@ fn patches_that_an_agent_proposes_lead_to_no_other_file() {
 #[test]
 fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
     let home = ground();
-    let plugin = |args: &[&str]| {
-        home.run(&[&["setup", "claude-code", "--plugin", "plug", "--yes"], args].concat())
-    };
+    let plugin = || home.run("setup claude-code --plugin plug --yes");
     for (link, target) in [
         ("plug/.mcp.json", ".ssh/id_rsa"),
         ("plug/.mcp.json", "x.json"),
@@ -595,7 +555,7 @@ fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
         fs::create_dir_all(at.parent().expect("a parent")).expect("folders");
         symlink(home.path().join(target), &at).expect("a link");
         let before = outside(&home);
-        let output = plugin(&[]);
+        let output = plugin();
         assert_eq!(output.code, 2, "{link}: {output:?}");
         has(&output.err, ["outside the plugin"]);
         assert!(!format!("{output:?}").contains(CANARY), "{output:?}");
@@ -609,7 +569,7 @@ fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
     }
     drop(fs::remove_dir_all(home.project().join("plug")));
     home.file("project/plug/hooks/hooks.json", "{\"mine\": 1}\n");
-    let output = plugin(&[]);
+    let output = plugin();
     assert_eq!(output.code, 2, "{output:?}");
     has(&output.err, ["tome did not write"]);
     assert_eq!(
@@ -617,13 +577,13 @@ fn a_plugin_is_written_into_its_folder_only_and_replaces_nothing_of_others() {
         "{\"mine\": 1}\n"
     );
     drop(fs::remove_dir_all(home.project().join("plug")));
-    assert_eq!(plugin(&[]).code, 0);
+    assert_eq!(plugin().code, 0);
     // What tome wrote itself is brought up to date.
-    assert_eq!(plugin(&[]).code, 0);
+    assert_eq!(plugin().code, 0);
     // A folder that takes nothing: what was written before is taken back.
     drop(fs::remove_dir_all(home.project().join("plug")));
     home.file("project/plug/skills", "a file in the way\n");
-    let output = plugin(&[]);
+    let output = plugin();
     assert_eq!(output.code, 2, "{output:?}");
     let left: Vec<String> = tree(&home.project().join("plug")).into_keys().collect();
     assert_eq!(left, ["skills"]);

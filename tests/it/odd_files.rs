@@ -6,13 +6,13 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tome::core::disk::sandbox::MOST_FILES;
 
-use crate::support::{Home, RunOutput, has};
+use crate::support::{Home, RunOutput, has, json_of, mkfifo};
 
 /// The most memory that a run may take, in kilobytes.
 const MEMORY: u64 = 200 << 10;
@@ -28,7 +28,17 @@ const KINDS: [&str; 4] = ["pipe", "device", "directory", "sparse"];
 const ID: &str = "11111111-2222-4333-8444-555555555555";
 
 /// Runs the program and checks what it took.
-fn run(home: &Home, args: &[&str], about: &str) -> RunOutput {
+fn run(home: &Home, args: &str, about: &str) -> RunOutput {
+    let (output, (memory, ticks)) = measured(home, args, about);
+    assert!(output.code >= 0, "{about}: {args} died: {output:?}");
+    assert!(!output.err.contains("panicked"), "{about}: {output:?}");
+    assert!(memory < MEMORY, "{about}: {args} took {memory} KB");
+    assert!(ticks <= TICKS, "{about}: {args} took {ticks} ticks");
+    output
+}
+
+/// Runs the program; returns what it took, too: the most memory in KB, and ticks.
+fn measured(home: &Home, args: &str, about: &str) -> (RunOutput, (u64, u64)) {
     let mut command = home.command(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program runs");
@@ -41,20 +51,12 @@ fn run(home: &Home, args: &[&str], about: &str) -> RunOutput {
         if started.elapsed() > PATIENCE {
             drop(child.kill());
             drop(child.wait());
-            panic!("{about}: {args:?} hangs");
+            panic!("{about}: {args} hangs");
         }
         std::thread::sleep(Duration::from_millis(2));
     }
     let output = child.wait_with_output().expect("ended");
-    assert!(
-        output.status.code().is_some(),
-        "{about}: {args:?} died: {output:?}"
-    );
-    let output = RunOutput::of(&output);
-    assert!(!output.err.contains("panicked"), "{about}: {output:?}");
-    assert!(memory < MEMORY, "{about}: {args:?} took {memory} KB");
-    assert!(ticks <= TICKS, "{about}: {args:?} took {ticks} ticks");
-    output
+    (RunOutput::of(&output), (memory, ticks))
 }
 
 /// The most memory (KB) and the processor time (ticks) that a process has taken so far.
@@ -79,8 +81,7 @@ fn plant(home: &Home, place: &str, kind: &str) {
     }
     match kind {
         "pipe" => {
-            let made = Command::new("mkfifo").arg(&path).status();
-            assert!(made.expect("mkfifo runs").success());
+            mkfifo(&path);
         }
         "device" => symlink("/dev/zero", &path).expect("a link"),
         "directory" => fs::create_dir(&path).expect("a folder"),
@@ -103,17 +104,17 @@ fn message(text: &str) -> String {
 /// A home with a store, a log, a history and a cache.
 fn home() -> Home {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [A](a.md) - d\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n\n- [A](a.md) - d\n");
+    home.memory(
+        "a.md",
         "---\nname: A\ndescription: d\ntype: user\n---\n\nsecret\n",
     );
     home.file(
         &format!(".claude/projects/-p/{ID}.jsonl"),
         message("the secret of the good log"),
     );
-    home.ok(&["append", "a.md", "--content", "more"]);
-    home.ok(&["recall", "secret", "--all"]);
+    home.ok("append a.md --content more");
+    home.ok("recall secret --all");
     home
 }
 
@@ -144,14 +145,10 @@ fn odd_files_in_the_place_of_a_log_cost_only_themselves() {
             plant(&home, place, kind);
         }
         let about = format!("logs: {kind}");
-        for args in [
-            &["recall", "secret", "--all"][..],
-            &["logs", "--all"],
-            &["stats", "--all"],
-        ] {
+        for args in ["recall secret --all", "logs --all", "stats --all"] {
             let output = run(&home, args, &about);
             assert_eq!(output.code, 0, "{about}: {args:?}: {output:?}");
-            if args[0] == "recall" {
+            if args.starts_with("recall") {
                 let is_found = output.out.contains("the secret of the good log");
                 assert!(is_found, "{about}: {output:?}");
             }
@@ -165,14 +162,7 @@ fn odd_files_in_the_place_of_a_log_cost_only_themselves() {
                 }
             }
         }
-        let server = Command::new(home.command(&["mcp"]).get_program())
-            .arg("mcp")
-            .current_dir(home.project())
-            .env_clear()
-            .env("HOME", home.path())
-            .stdin(Stdio::null())
-            .output();
-        assert!(server.expect("ends").status.code().is_some(), "{about}");
+        assert!(home.run("mcp").code >= 0, "{about}");
     }
 }
 
@@ -199,7 +189,7 @@ fn odd_files_in_the_cache_are_rebuilt_or_done_without() {
             let log = home.path().join(format!(".claude/projects/-p/{ID}.jsonl"));
             let text = fs::read_to_string(&log).expect("a log") + &message(&place);
             fs::write(&log, text).expect("written");
-            for args in [&["recall", "secret", "--all"][..], &["stats", "--all"]] {
+            for args in ["recall secret --all", "stats --all"] {
                 let output = run(&home, args, &format!("{place}: {kind}"));
                 assert_eq!(output.code, 0, "{place}: {kind}: {output:?}");
             }
@@ -227,11 +217,11 @@ fn odd_files_in_the_history_and_beside_it_are_told() {
             let home = home();
             plant(&home, place, kind);
             for args in [
-                &["list"][..],
-                &["append", "a.md", "--content", "yet more"],
-                &["history"],
-                &["undo"],
-                &["doctor"],
+                "list",
+                "append a.md --content 'yet more'",
+                "history",
+                "undo",
+                "doctor",
             ] {
                 let output = run(&home, args, &format!("{place}: {kind}"));
                 assert!(output.code <= 2, "{place}: {kind}: {args:?}: {output:?}");
@@ -253,13 +243,13 @@ fn odd_files_in_a_store_are_left_out() {
             plant(&home, place, kind);
         }
         for args in [
-            &["list"][..],
-            &["read", "b.md"],
-            &["find", "secret"],
-            &["append", "a.md", "--content", "yet more"],
-            &["append", "b.md", "--content", "yet more"],
-            &["doctor"],
-            &["context"],
+            "list",
+            "read b.md",
+            "find secret",
+            "append a.md --content 'yet more'",
+            "append b.md --content 'yet more'",
+            "doctor",
+            "context",
         ] {
             run(&home, args, &format!("store: {kind}"));
         }
@@ -278,10 +268,10 @@ fn a_log_without_a_line_break_stops_nothing() {
         .open(&bad)
         .expect("opens");
     file.set_len(300 << 20).expect("a size");
-    for args in [&["recall", "secret", "--all"][..], &["logs", "--all"]] {
+    for args in ["recall secret --all", "logs --all"] {
         let output = run(&home, args, "no line break");
         assert_eq!(output.code, 0, "{output:?}");
-        if args[0] == "recall" {
+        if args.starts_with("recall") {
             has(
                 &output.out,
                 ["the secret of the good log", "before the secret hole"],
@@ -290,7 +280,7 @@ fn a_log_without_a_line_break_stops_nothing() {
             has(&output.err, [told]);
         }
     }
-    let output = run(&home, &["log", "22222222"], "no line break");
+    let output = run(&home, "log 22222222", "no line break");
     has(&output.out, ["before the secret hole"]);
     has(&output.err, ["longer than 32 MB"]);
 }
@@ -302,30 +292,18 @@ fn many_small_turns_take_little_memory() {
     // Read at once, each of these bytes takes about twenty in memory.
     text.push_str(&"#### a\nb\n".repeat(1 << 20));
     home.file("project/.aider.chat.history.md", text);
-    let peak = peak_of(&home, &["recall", "secret"]);
+    // With a new cache.
+    fs::remove_dir_all(home.path().join(".cache")).expect("a cache");
+    let (_, (peak, _)) = measured(&home, "recall secret", "many turns");
     assert!(peak < MEMORY, "{peak} KB");
-    let output = home.run(&["logs", "--json"]);
+    let output = home.run("logs --json");
     assert_eq!(output.code, 0, "{output:?}");
-    let listed: Value = serde_json::from_str(&output.out).expect("JSON");
+    let listed = json_of(&output.out);
     let turns = listed["logs"].as_array().map(|logs| {
         let turns = logs.iter().filter_map(|log| log["turns"].as_u64());
         turns.max()
     });
     assert_eq!(turns.flatten(), Some(1 << 20), "{output:?}");
-}
-
-/// The most memory that a run with a new cache takes, in KB.
-fn peak_of(home: &Home, args: &[&str]) -> u64 {
-    fs::remove_dir_all(home.path().join(".cache")).expect("a cache");
-    let mut command = home.command(args);
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("the program runs");
-    let mut peak = 0;
-    while child.try_wait().expect("waits").is_none() {
-        peak = peak.max(taken(child.id()).0);
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    peak
 }
 
 /// The files of the cache, without its locks.
@@ -346,15 +324,15 @@ fn damage_at_rest_in_the_cache_changes_no_answer() {
     let home = home();
     let answers = || {
         [
-            &["stats", "--json", "--all"][..],
-            &["logs", "--json", "--all"],
-            &["logs", "--json", "--all", "--role", "user"],
-            &["recall", "secret", "--json", "--all"],
+            "stats --json --all",
+            "logs --json --all",
+            "logs --json --all --role user",
+            "recall secret --json --all",
         ]
         .map(|args| {
             let mut answer = home.run(args);
             // The size of the cache is no answer about the logs.
-            let mut json: serde_json::Value = serde_json::from_str(&answer.out).expect("JSON");
+            let mut json = json_of(&answer.out);
             json["cache"].take();
             answer.out = json.to_string();
             answer
@@ -387,9 +365,9 @@ fn damage_at_rest_in_the_cache_changes_no_answer() {
 fn a_store_of_too_many_files_is_left_out_and_told_and_hooks_go_on() {
     let home = Home::in_memory();
     home.file("project/CLAUDE.md", "# retry\n");
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
+    home.memory(
+        "a.md",
         "---\nname: A\ndescription: d\ntype: user\n---\n\nretry\n",
     );
     let store = home.project().join(".memory");
@@ -397,18 +375,18 @@ fn a_store_of_too_many_files_is_left_out_and_told_and_hooks_go_on() {
         fs::write(store.join(format!("m{number}.md")), "").expect("a file");
     }
     for args in [
-        &["list"][..],
-        &["review"],
-        &["recall", "retry"],
-        &["find", "retry"],
-        &["ledger"],
-        &["curate"],
-        &["stores"],
-        &["doctor"],
+        "list",
+        "review",
+        "recall retry",
+        "find retry",
+        "ledger",
+        "curate",
+        "stores",
+        "doctor",
     ] {
         let output = home.run(args);
         let told = format!("{}{}", output.out, output.err);
-        let words = if args[0] == "stores" {
+        let words = if args == "stores" {
             "unreadable"
         } else {
             "more than 100000 files"
@@ -416,14 +394,14 @@ fn a_store_of_too_many_files_is_left_out_and_told_and_hooks_go_on() {
         assert!(told.contains(words), "{args:?}: {output:?}");
         assert!(output.code < 2, "{args:?}: {output:?}");
     }
-    let found = home.ok(&["recall", "retry"]);
+    let found = home.ok("recall retry");
     assert!(
         found.contains("CLAUDE.md"),
         "other stores are searched: {found}"
     );
-    has(home.ok(&["read", "a.md"]), ["retry"]);
+    has(home.ok("read a.md"), ["retry"]);
     let event = json!({ "session_id": "s", "cwd": home.project(),
         "hook_event_name": "SessionStart", "source": "startup" });
-    let output = home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    let output = home.run_with_input("hook claude-code", event.to_string());
     has(&output.out, ["[a](a.md)"]);
 }

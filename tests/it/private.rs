@@ -3,11 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Home, RunOutput, ends, has};
+use crate::support::{Home, chmod, ends, has, json_of, run_with_input};
 
 /// Everything below a directory that others can access, with its mode.
 fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
@@ -29,52 +28,27 @@ fn open_below(top: &Path) -> Vec<(PathBuf, u32)> {
     found
 }
 
-/// Runs the program with a umask that makes new files readable by everyone.
-fn run_open(home: &Home, args: &[&str], input: &str) -> RunOutput {
-    use std::io::Write as _;
-    let plain = home.command(args);
-    let mut command = home.command(&[]);
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell
-        .args(["-c", "umask 022; exec \"$0\" \"$@\""])
-        .arg(plain.get_program())
-        .args(plain.get_args())
-        .current_dir(home.project())
-        .env_clear();
-    for (name, value) in command.env("LANG", "C").get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
-    let child = shell
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = child.expect("the program runs");
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(input.as_bytes()).expect("input is read");
-    drop(stdin);
-    RunOutput::of(&child.wait_with_output().expect("the program ends"))
-}
-
 const ID: &str = "11111111-2222-4333-8444-555555555555";
 
 #[test]
 fn what_tome_keeps_is_private_whichever_verb_comes_first() {
-    let write: &[&str] = &["write", "a.md", "--type", "user", "--content", "x"];
-    let verbs: [(&[&str], Option<&str>); 9] = [
-        (write, Some(".local/share/tome/history")),
-        (&["setup", "codex"], Some(".local/share/tome/setup")),
-        (&["setup", "claude-code"], Some(".local/share/tome/setup")),
-        (&["hook", "claude-code"], Some(".local/share/tome/events")),
-        (&["keep", ID], Some(".local/share/tome/kept")),
-        (&["recall", "zebra"], Some(".cache/tome/corpus")),
-        (&["logs"], Some(".cache/tome/corpus")),
-        (&["history", "--prune"], None),
-        (&["doctor"], None),
+    let verbs = [
+        (
+            "write a.md --type user --content x",
+            Some(".local/share/tome/history"),
+        ),
+        ("setup codex", Some(".local/share/tome/setup")),
+        ("setup claude-code", Some(".local/share/tome/setup")),
+        ("hook claude-code", Some(".local/share/tome/events")),
+        (&format!("keep {ID}"), Some(".local/share/tome/kept")),
+        ("recall zebra", Some(".cache/tome/corpus")),
+        ("logs", Some(".cache/tome/corpus")),
+        ("history --prune", None),
+        ("doctor", None),
     ];
     for (verb, made) in verbs {
         let home = Home::new();
-        home.file("project/.memory/MEMORY.md", "# Memory\n");
+        home.memory("MEMORY.md", "# Memory\n");
         home.claude_log(ID, &[("user", "find the zebra")]);
         for data in [".local", ".cache"] {
             assert!(!home.path().join(data).exists(), "it is the first verb");
@@ -88,12 +62,15 @@ fn what_tome_keeps_is_private_whichever_verb_comes_first() {
             "transcript_path": "/t", "tool_name": "Edit",
             "tool_input": { "file_path": "/x", "old_string": "a", "new_string": "b" },
         });
-        let inputs = match verb[0] {
-            "hook" => vec![prompt.to_string(), tool.to_string()],
-            _ => vec![String::new()],
+        let inputs = if verb.starts_with("hook") {
+            vec![prompt.to_string(), tool.to_string()]
+        } else {
+            vec![String::new()]
         };
         for input in inputs {
-            let output = run_open(&home, verb, &input);
+            // With a umask that makes new files readable by everyone.
+            let mut open = home.command_after("umask 022", verb);
+            let output = run_with_input(&mut open, input);
             assert_eq!(output.code, 0, "{verb:?}: {output:?}");
         }
         if let Some(made) = made {
@@ -110,8 +87,8 @@ fn what_tome_keeps_is_private_whichever_verb_comes_first() {
 #[test]
 fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
-    home.ok(&["write", "a.md", "--type", "user", "--content", "x"]);
+    home.memory("MEMORY.md", "# Memory\n");
+    home.ok("write a.md --type user --content x");
     let data = home.path().join(".local/share/tome");
     for name in [
         "",
@@ -124,18 +101,17 @@ fn what_is_wider_is_told_by_the_doctor_and_tightened_when_it_is_written() {
         } else {
             0o644
         };
-        fs::set_permissions(data.join(name), fs::Permissions::from_mode(mode)).expect("a mode");
+        chmod(data.join(name), mode);
     }
-    let output = home.run(&["doctor", "--json"]);
-    assert_eq!(output.code, 1, "{output:?}");
-    let report: Value = serde_json::from_str(&output.out).expect("JSON");
+    let output = home.finds_nothing("doctor --json");
+    let report = json_of(&output.out);
     assert_eq!(report["open"].as_array().map(Vec::len), Some(4));
     let problem = &report["problems"][0];
     let told = problem["problem"].as_str().expect("words");
     has(told, ["other users have access to"]);
     ends(told, "and 1 more");
     assert_eq!(problem["remedy"], "chmod -R go= ~/.local/share/tome");
-    home.ok(&["append", "a.md", "--content", "y"]);
+    home.ok("append a.md --content y");
     // The parent directory's mode is not changed.
     assert_eq!(open_below(&data), [(data.clone(), 0o755)]);
 }

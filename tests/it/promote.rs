@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Home, has, lacks, starts, tree};
 
@@ -35,12 +35,12 @@ fn session(home: &Home) -> std::path::PathBuf {
 fn shop() -> (Home, std::path::PathBuf) {
     let home = Home::new();
     let log = session(&home);
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory(
+        "MEMORY.md",
         "# Memory\n\n## Project\n- [Tea](tea.md) - green\n",
     );
-    home.file(
-        "project/.memory/tea.md",
+    home.memory(
+        "tea.md",
         "---\nname: Tea\ndescription: green\ntype: project\n---\n\nGreen.\n",
     );
     (home, log)
@@ -48,11 +48,6 @@ fn shop() -> (Home, std::path::PathBuf) {
 
 fn files(home: &Home) -> std::collections::BTreeMap<String, Vec<u8>> {
     tree(&home.project().join(".memory"))
-}
-
-fn json_of(home: &Home, args: &[&str]) -> Value {
-    let all: Vec<&str> = args.iter().chain(&["--json"]).copied().collect();
-    serde_json::from_str(&home.ok(&all)).expect("JSON")
 }
 
 #[test]
@@ -64,17 +59,17 @@ fn a_line_of_a_stores_own_log_is_promoted_as_recall_cites_it() {
     };
     let told = event(1, "user_message", "user", "staging lives on quokka17 now");
     let noted = event(2, "assistant_stop", "assistant", "Noted.");
-    home.file("project/.memory/events.jsonl", format!("{told}\n{noted}\n"));
+    home.memory("events.jsonl", format!("{told}\n{noted}\n"));
     home.file("project/.claude/memory/MEMORY.md", "# Memory\n");
     let other = event(3, "user_message", "user", "another store");
     home.file("project/data/memory/events.jsonl", format!("{other}\n"));
-    let recalled = json_of(&home, &["recall", "quokka17"]);
+    let recalled = home.json(&["recall", "quokka17"]);
     let cited = recalled["results"][0]["citation"].as_str();
     let cited = cited.expect("a citation");
     assert!(cited.ends_with("events.jsonl#L1"), "{recalled}");
     let said = home.ok(&["promote", cited, "--store", ".claude/memory"]);
     assert!(said.contains("quokka17"), "{said}");
-    let head = &json_of(&home, &["log", "s1"])["head"];
+    let head = &home.json(&["log", "s1"])["head"];
     assert_eq!(head["first_prompt"], "staging lives on quokka17 now");
     assert_eq!((&head["turns"], &head["replies"]), (&json!(1), &json!(1)));
 }
@@ -90,21 +85,18 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
         ["+> The root cause is a race in rotate()", "MEMORY.md"],
     );
     assert_eq!(files(&home), before, "nothing is written");
-    let done = json_of(&home, &["promote", &cited, "--name", "Rotation race"]);
+    let done = home.json(&["promote", &cited, "--name", "Rotation race"]);
     let grip = done["grips"][0].as_str().expect("a grip");
     assert_eq!(done["path"], "rotation_race.md");
-    let text = home.read("project/.memory/rotation_race.md");
+    let text = home.read_memory("rotation_race.md");
     starts(&text, "---\nname: Rotation race\ndescription: ");
     has(
         &text,
         ["\ntype: project\n", &format!("<!-- {grip} {cited} ")],
     );
-    has(
-        home.read("project/.memory/MEMORY.md"),
-        ["(rotation_race.md)"],
-    );
+    has(home.read_memory("MEMORY.md"), ["(rotation_race.md)"]);
 
-    let found = json_of(&home, &["recall", "race in rotate", "--scope", "detail"]);
+    let found = home.json(&["recall", "race in rotate", "--scope", "detail"]);
     let hits = found["results"].as_array().expect("results");
     assert!(!hits.is_empty());
     for hit in hits {
@@ -115,7 +107,7 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     let by_grip = home.run(&["recall", &format!("\"{cited}\""), "--scope", "detail"]);
     assert_eq!(by_grip.code, 1, "the comment is no hit: {}", by_grip.out);
 
-    let expanded = json_of(&home, &["grip", grip]);
+    let expanded = home.json(&["grip", grip]);
     assert_eq!(expanded["state"], "current");
     assert_eq!(expanded["grip"]["citation"], cited.as_str());
     assert_eq!(expanded["excerpt"].as_array().map(Vec::len), Some(1));
@@ -130,19 +122,19 @@ fn promoted_lines_are_recalled_and_their_grip_outlives_the_log_and_the_cache() {
     let shown = home.ok(&["grip", grip]);
     has(&shown, ["race in rotate()", "The log is gone"]);
 
-    home.ok(&["undo"]);
+    home.ok("undo");
     assert_eq!(files(&home), before, "one undo takes all of it back");
 }
 
 #[test]
 fn a_bullet_of_the_timeline_is_promoted_by_its_grip() {
     let (home, _log) = shop();
-    let found = json_of(&home, &["teleport", "race", "rotate"]);
+    let found = home.json(&["teleport", "race", "rotate"]);
     let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
     home.ok(&["promote", grip, "--name", "From a bullet"]);
-    let text = home.read("project/.memory/from_a_bullet.md");
+    let text = home.read_memory("from_a_bullet.md");
     has(&text, ["race in rotate()", &format!("<!-- {grip} ")]);
-    assert_eq!(json_of(&home, &["grip", grip])["state"], "current");
+    assert_eq!(home.json(&["grip", grip])["state"], "current");
 }
 
 #[test]
@@ -150,7 +142,7 @@ fn secrets_are_masked_and_a_range_is_quoted_without_what_tools_did() {
     let (home, _log) = shop();
     let cited = format!("claude-code:{ID}#L3-4");
     home.ok(&["promote", &cited, "--name", "Window"]);
-    let text = home.read("project/.memory/window.md");
+    let text = home.read_memory("window.md");
     lacks(&text, ["AKIAIOSFODNN7EXAMPLE1"]);
     has(&text, ["> never revoke the family"]);
     assert!(
@@ -172,9 +164,9 @@ fn the_text_may_be_rewritten_and_the_grip_stays() {
         "--content",
         "Keep two tabs apart.",
     ];
-    let done = json_of(&home, &args);
+    let done = home.json(&args);
     let grip = done["grips"][0].as_str().expect("a grip");
-    let text = home.read("project/.memory/own_words.md");
+    let text = home.read_memory("own_words.md");
     has(&text, ["\nKeep two tabs apart.\n"]);
     lacks(&text, ["> The root cause"]);
     fs::remove_file(log).expect("the log is deleted");
@@ -187,9 +179,9 @@ fn what_cannot_be_promoted_is_told_and_nothing_is_written() {
     let (home, _log) = shop();
     let before = files(&home);
     for (args, words) in [
-        (vec!["promote", "grip:1:none"], "grip:1:none"),
-        (vec!["promote", "tea.md"], "such as codex:ID#L12-14"),
-        (vec!["promote", "claude-code:nobody#L1"], "nobody"),
+        ("promote grip:1:none", "grip:1:none"),
+        ("promote tea.md", "such as codex:ID#L12-14"),
+        ("promote claude-code:nobody#L1", "nobody"),
     ] {
         let run = home.run(&args);
         assert_eq!(run.code, 2, "{args:?}");
@@ -198,7 +190,7 @@ fn what_cannot_be_promoted_is_told_and_nothing_is_written() {
     let whole = format!("claude-code:{ID}");
     has(&home.run(&["promote", &whole]).err, ["name its lines"]);
     let beyond = format!("claude-code:{ID}#L99");
-    assert_eq!(home.run(&["promote", &beyond]).code, 2);
+    home.fails(&["promote", &beyond]);
     let cited = format!("claude-code:{ID}#L2");
     let wrong = home.run(&["promote", &cited, "--type", "episodic"]);
     has(&wrong.err, ["user, feedback, project, reference"]);
@@ -230,10 +222,7 @@ fn each_layout_takes_a_promoted_memory_in_its_own_form() {
         home.file(&format!("{root}/{first}"), "# A\n\ntext\n");
         let store = home.path().join(root);
         let store = store.to_str().expect("UTF-8");
-        let done = json_of(
-            &home,
-            &["promote", &cited, "--store", store, "--name", "Race"],
-        );
+        let done = home.json(&["promote", &cited, "--store", store, "--name", "Race"]);
         let text = home.read(&format!("{root}/{path}"));
         has(&text, [contains, "> The root cause"]);
         let grip = done["grips"][0].as_str().expect("a grip");

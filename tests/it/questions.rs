@@ -1,12 +1,12 @@
-//! Four questions about earlier conversations, answered from what hooks captured alone: what was talked
-//! about last week, where a subject is, what stands behind a bullet, what was decided two weeks ago.
+//! Questions about earlier conversations, answered from what hooks captured alone: where a subject is,
+//! and what stands behind a bullet.
 
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::mcp::{Client, quotation};
-use crate::support::{Home, has};
+use crate::support::{Home, json_of};
 
 /// So many days ago, at nine.
 fn moment(days: i64) -> jiff::Zoned {
@@ -28,7 +28,7 @@ fn talk(home: &Home, session: &str, days: i64, said: &[&str]) {
             "hook_event_name": event, "session_id": session, "cwd": home.project(),
             "timestamp": time.timestamp().to_string(), field: text,
         });
-        let output = home.run_with_input(&["hook", "claude-code"], payload.to_string().as_bytes());
+        let output = home.run_with_input("hook claude-code", payload.to_string());
         assert_eq!((output.code, output.err.as_str()), (0, ""), "{output:?}");
     }
 }
@@ -67,89 +67,25 @@ fn home() -> Home {
     home
 }
 
-fn shown(home: &Home, args: &[&str]) -> Value {
-    let args = [args, &["--json"]].concat();
-    serde_json::from_str(&home.ok(&args)).expect("JSON")
-}
-
 fn asked(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let answer = client.ok(tool, arguments);
-    serde_json::from_str(quotation(&answer).1).expect("JSON")
-}
-
-/// The ids from the year of a day down to the day.
-fn above(days: i64) -> [String; 4] {
-    let day = moment(days).date();
-    let week = day.iso_week_date();
-    [
-        format!("toc:year:{}", day.year()),
-        format!("toc:month:{}:{:02}", day.year(), day.month()),
-        format!("toc:week:{}:W{:02}", week.year(), week.week()),
-        format!("toc:day:{day}"),
-    ]
-}
-
-fn ids(list: &Value) -> Vec<&str> {
-    let list = list.as_array().expect("a list").iter();
-    list.map(|one| one["id"].as_str().expect("an id")).collect()
-}
-
-#[test]
-fn what_were_we_talking_about_last_week() {
-    let home = home();
-    let mut client = Client::start(&home, &[]);
-    let path = above(7);
-    let years = shown(&home, &["toc"]);
-    assert!(ids(&years["nodes"]).contains(&path[0].as_str()), "{years}");
-    let years = asked(&mut client, "get_toc_root", json!({}));
-    assert!(ids(&years["nodes"]).contains(&path[0].as_str()), "{years}");
-    for (parent, child) in path.iter().zip(&path[1..]) {
-        let node = shown(&home, &["toc", parent]);
-        assert!(
-            ids(&node["node"]["children"]).contains(&child.as_str()),
-            "{node}"
-        );
-        let parts = asked(&mut client, "browse_toc", json!({ "parent": parent }));
-        assert!(ids(&parts["nodes"]).contains(&child.as_str()), "{parts}");
-    }
-    let [_, _, week, day] = &path;
-    for id in [week, day] {
-        let node = asked(&mut client, "get_node", json!({ "node_id": id }));
-        let bullets = node["node"]["bullets"].to_string();
-        assert!(bullets.contains("invoices table"), "{node}");
-        assert!(!bullets.contains("RS256"), "{node}");
-    }
-    let node = shown(&home, &["toc", day]);
-    let segments = ids(&node["node"]["children"]);
-    assert_eq!(segments.len(), 1, "{node}");
-    let segment = shown(&home, &["toc", segments[0]]);
-    assert_eq!(segment["node"]["level"], "segment");
-    assert!(
-        segment["node"]["title"]
-            .as_str()
-            .is_some_and(|title| !title.is_empty())
-    );
-    has(
-        segment["node"]["bullets"].to_string(),
-        ["partitioned by month"],
-    );
+    json_of(quotation(&answer).1)
 }
 
 #[test]
 fn a_keyword_leads_to_its_node_and_a_grip_to_the_words_with_what_is_around_them() {
     let home = home();
-    let mut client = Client::start(&home, &[]);
-    let found = shown(&home, &["teleport", "nightly", "partition"]);
+    let mut client = Client::start(&home, "");
+    let found = home.json("teleport nightly partition");
     let node = found["results"][0]["node"].as_str().expect("a node");
-    let day = &above(7)[3];
-    let date = day.strip_prefix("toc:day:").expect("a day");
+    let date = moment(7).date();
     assert!(node.starts_with(&format!("toc:segment:{date}:")), "{found}");
     let query = json!({ "query": "nightly partition" });
     let same = asked(&mut client, "teleport_query", query);
     assert_eq!(same["results"][0]["node"], node);
     let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
     for shown in [
-        shown(&home, &["grip", grip]),
+        home.json(&["grip", grip]),
         asked(&mut client, "expand_grip", json!({ "grip_id": grip })),
     ] {
         let texts = |part: &str| -> Vec<&str> {
@@ -173,29 +109,11 @@ fn a_keyword_leads_to_its_node_and_a_grip_to_the_words_with_what_is_around_them(
 }
 
 #[test]
-fn what_was_decided_two_weeks_ago_is_found_by_its_time() {
-    let home = home();
-    let mut client = Client::start(&home, &[]);
-    let day = |days: i64| moment(days).date().to_string();
-    let (from, to) = (day(15), day(13));
-    for events in [
-        shown(&home, &["events", "--from", &from, "--to", &to])["events"].clone(),
-        asked(&mut client, "get_events", json!({ "from": from, "to": to }))["events"].clone(),
-    ] {
-        let events = events.as_array().expect("events");
-        assert_eq!(events.len(), 2, "{events:?}");
-        let decision = events[1]["text"].as_str().expect("text");
-        has(decision, ["RS256 instead of HS256"]);
-        assert_eq!(events[1]["agent"], "claude-code");
-    }
-}
-
-#[test]
 fn a_grip_of_captured_events_is_opened_after_a_thousand_more() {
     let home = home();
-    let found = shown(&home, &["teleport", "nightly", "partition"]);
+    let found = home.json("teleport nightly partition");
     let grip = found["results"][0]["grips"][0].as_str().expect("a grip");
-    let before = shown(&home, &["grip", grip]);
+    let before = home.json(&["grip", grip]);
     let store = before["grip"]["log"].as_str().expect("a store");
     let file = home
         .path()
@@ -213,8 +131,8 @@ fn a_grip_of_captured_events_is_opened_after_a_thousand_more() {
         text.push_str(&format!("{event}\n"));
     }
     fs::write(&file, text).expect("written");
-    home.ok(&["toc"]);
-    let after = shown(&home, &["grip", grip]);
+    home.ok("toc");
+    let after = home.json(&["grip", grip]);
     for part in ["grip", "state", "before", "excerpt"] {
         assert_eq!(after[part], before[part], "{part}");
     }

@@ -90,16 +90,9 @@ fn wrong_arguments_are_named_with_what_is_allowed() {
 fn json_has_where_and_who() {
     let home = Home::new();
     let store = session(&home);
-    let out = home.ok(&[
-        "--json",
-        "recall",
-        "--store",
-        &store,
-        "--scope",
-        "messages",
-        "how oauth2 works",
-    ]);
-    let json: Value = serde_json::from_str(&out).expect("JSON");
+    let json = home.json(&format!(
+        " recall --store {store} --scope messages 'how oauth2 works'"
+    ));
     assert_eq!(json["schema"], 1);
     assert_eq!(json["query"], "how oauth2 works");
     let first = &json["results"][0];
@@ -128,7 +121,7 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
         ".claude/projects/-q/22222222-2222-2222-2222-222222222222.jsonl",
         line("/elsewhere", "theirs"),
     );
-    let out = home.ok(&["recall", "pelican"]);
+    let out = home.ok("recall pelican");
     has(&out, ["ours pelican"]);
     lacks(&out, ["theirs"]);
     has(
@@ -137,16 +130,13 @@ fn without_a_store_the_logs_of_the_project_are_searched_and_no_others() {
     );
     // A citation opens the message, of whichever project.
     assert_eq!(
-        home.ok(&[
-            "read",
-            "claude-code:11111111-1111-1111-1111-111111111111#L1"
-        ]),
+        home.ok("read claude-code:11111111-1111-1111-1111-111111111111#L1"),
         "[L1 user]\nours pelican\n"
     );
     let theirs = "claude-code:22222222-2222-2222-2222-222222222222#L1";
     has(home.ok(&["read", theirs]), ["theirs pelican"]);
-    has(home.ok(&["recall", "--all", "pelican"]), ["theirs pelican"]);
-    has(home.ok(&["find", "plcn"]), ["ours pelican"]);
+    has(home.ok("recall --all pelican"), ["theirs pelican"]);
+    has(home.ok("find plcn"), ["ours pelican"]);
 }
 
 #[test]
@@ -272,12 +262,11 @@ fn what_the_readme_of_a_folder_says_of_a_lesson_counts_and_is_said() {
 fn the_limit_is_that_of_the_settings_where_none_is_given() {
     let home = Home::new();
     for number in 0..9 {
-        home.file(
-            &format!("project/.memory/note_{number}.md"),
+        home.memory(&format!("note_{number}.md"),
             format!("---\nname: note {number}\ndescription: zebra {number}\ntype: project\n---\n\nzebra number {number}\n"),
         );
     }
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let count = |args: &[&str], limit: Option<&str>| {
         let args = [&["recall", "zebra", "--json"], args].concat();
         let mut command = home.command(&args);
@@ -292,7 +281,7 @@ fn the_limit_is_that_of_the_settings_where_none_is_given() {
     home.file(".config/tome/config.toml", "[recall]\nlimit = 4\n");
     assert_eq!(count(&[], None), Some(4));
     assert_eq!(count(&[], Some("2")), Some(2));
-    let mut client = crate::mcp::Client::start(&home, &[]);
+    let mut client = crate::mcp::Client::start(&home, "");
     let told = client.ok("recall_memory", serde_json::json!({ "query": "zebra" }));
     starts(&told, "Found 4 ");
 }

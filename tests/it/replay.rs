@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::Home;
+use crate::support::{Home, json_of};
 
 /// The texts of the memories, by name.
 type Files = BTreeMap<String, String>;
@@ -38,9 +38,9 @@ impl Replay {
         let home = Home::new();
         for name in ["a", "b", "c"] {
             let text: String = (0..24).map(|n| format!("{name} says {n}\n")).collect();
-            home.file(&format!("project/.memory/facts/{name}.md"), text);
+            home.memory(&format!("facts/{name}.md"), text);
         }
-        home.ok(&["list"]);
+        home.ok("list");
         let mut replay = Self {
             home,
             dice: Dice(seed),
@@ -91,8 +91,8 @@ impl Replay {
 
     /// What waits; checks that it is exactly what differs from what was accepted.
     fn items(&mut self) -> Vec<Value> {
-        let output = self.home.run(&["review", "--json"]);
-        let value: Value = serde_json::from_str(&output.out).expect("JSON");
+        let output = self.home.run("review --json");
+        let value = json_of(&output.out);
         let items = value["items"].as_array().expect("items").clone();
         let current = self.files();
         let mut shown: Files = self.accepted.clone();
@@ -116,23 +116,23 @@ impl Replay {
         let ids = |item: &Value| item["id"].as_str().expect("an id").to_owned();
         match self.dice.roll(6) {
             0 => {
-                self.home.ok(&["review", "--accept", "all"]);
+                self.home.ok("review --accept all");
                 self.accepted = self.files();
             }
             1 => {
-                self.home.ok(&["review", "--revert", "all"]);
+                self.home.ok("review --revert all");
                 assert_eq!(self.files(), self.accepted);
-                self.home.ok(&["undo"]);
+                self.home.ok("undo");
                 self.items();
             }
             2 => {
-                self.home.ok(&["review", "--revert", "all"]);
+                self.home.ok("review --revert all");
                 assert_eq!(self.files(), self.accepted);
             }
             3 => {
                 // Accepted and taken back: as if nothing had happened.
                 self.home.ok(&["review", "--accept", &ids(&items[0])]);
-                self.home.ok(&["undo"]);
+                self.home.ok("undo");
                 self.items();
             }
             _ if items[0]["change"] == "changed" => {
@@ -214,8 +214,8 @@ fn a_replayed_history_is_shown_exactly_once_whatever_happens_in_between() {
             }
         }
         let files = replay.files();
-        replay.home.run(&["review", "--accept", "all"]);
-        assert_eq!(replay.home.run(&["review", "--count"]).out, "0\n");
+        replay.home.run("review --accept all");
+        assert_eq!(replay.home.run("review --count").out, "0\n");
         assert_eq!(replay.files(), files);
         assert!(replay.hunks > 10, "{} hunks", replay.hunks);
     }

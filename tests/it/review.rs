@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, starts, tree};
+use crate::support::{Home, has, json_of, starts, tree};
 
 const SESSION: &str = "aaaa1111-2222-4333-8444-555555555555";
 
@@ -15,12 +15,12 @@ const NOTE: &str =
 /// A home with one memory, which tome has seen.
 fn seen_home() -> Home {
     let home = Home::new();
-    home.file("project/.memory/deploy.md", NOTE);
-    home.file(
-        "project/.memory/MEMORY.md",
+    home.memory("deploy.md", NOTE);
+    home.memory(
+        "MEMORY.md",
         "# Mine\n\n- [Deploy](deploy.md) - how we deploy\n",
     );
-    home.ok(&["list"]);
+    home.ok("list");
     home
 }
 
@@ -31,7 +31,7 @@ fn write_as_agent(home: &Home, text: &str) {
 
 /// Changes a memory as an agent does with this tool, whose input has the path in addition.
 fn change_as_agent(home: &Home, text: &str, (tool, mut input): (&str, Value)) {
-    let file = home.file("project/.memory/deploy.md", text);
+    let file = home.memory("deploy.md", text);
     input["file_path"] = json!(file);
     let call = json!([{ "type": "tool_use", "id": "t1", "name": tool, "input": input }]);
     let said = json!("we deploy on Tuesdays now");
@@ -39,8 +39,8 @@ fn change_as_agent(home: &Home, text: &str, (tool, mut input): (&str, Value)) {
 }
 
 fn items(home: &Home) -> Vec<Value> {
-    let output = home.run(&["review", "--json"]);
-    let value: Value = serde_json::from_str(&output.out).expect("JSON");
+    let output = home.run("review --json");
+    let value = json_of(&output.out);
     let items = value["items"].as_array().expect("items").clone();
     assert_eq!(output.code, i32::from(!items.is_empty()), "{output:?}");
     items
@@ -53,7 +53,7 @@ fn what_an_agent_wrote_waits_with_its_session_and_can_be_taken_back() {
     let before = tree(&home.path().join("project/.memory"));
     write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
     let after = tree(&home.path().join("project/.memory"));
-    assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+    assert_eq!(home.run("review --count").out, "1\n");
     let found = items(&home);
     let author = &found[0]["author"];
     assert_eq!(author["agent"], "claude-code");
@@ -64,16 +64,15 @@ fn what_an_agent_wrote_waits_with_its_session_and_can_be_taken_back() {
         found[0]["hunks"][0]["text"],
         " ---\n \n Deploy with make ship\n+Only on Tuesdays\n"
     );
-    let shown = home.ok(&["stores", "--json"]);
-    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let shown = home.json("stores");
     assert_eq!(shown["stores"][0]["waiting"], 1);
     home.ok(&["review", "--revert", SESSION]);
     assert_eq!(tree(&home.path().join("project/.memory")), before);
-    assert_eq!(home.run(&["review", "--count"]).out, "0\n");
-    home.ok(&["undo"]);
+    assert_eq!(home.run("review --count").out, "0\n");
+    home.ok("undo");
     assert_eq!(tree(&home.path().join("project/.memory")), after);
     assert_eq!(items(&home).len(), 1);
-    home.ok(&["review", "--accept", "all"]);
+    home.ok("review --accept all");
     assert_eq!(items(&home), Vec::<Value>::new());
     assert_eq!(tree(&home.path().join("project/.memory")), after);
 }
@@ -86,8 +85,7 @@ fn a_session_whose_id_another_project_has_too_is_cited_with_its_mark() {
     other["cwd"] = json!("/elsewhere");
     let copy = format!(".claude/projects/-elsewhere/{SESSION}.jsonl");
     home.file(&copy, format!("{other}\n"));
-    let why = home.ok(&["why", "deploy.md#L8", "--json"]);
-    let why: Value = serde_json::from_str(&why).expect("JSON");
+    let why = home.json("why deploy.md#L8");
     for cited in [
         &items(&home)[0]["author"]["citation"],
         &why["calls"][0]["citation"],
@@ -116,39 +114,36 @@ fn what_an_agent_took_away_has_its_session() {
 fn why_names_the_message_and_the_words_before_it() {
     let home = seen_home();
     write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
-    let answer = home.ok(&["why", "deploy.md#L8", "--json"]);
-    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let answer = home.json("why deploy.md#L8");
     let call = &answer["calls"][0];
     assert_eq!(call["citation"], format!("claude-code:{SESSION}#L2"));
     assert_eq!(call["words"]["text"], "we deploy on Tuesdays now");
-    assert_eq!(home.run(&["why", "deploy.md#L1"]).code, 1);
-    let touched = home.ok(&["why", "--session", "aaaa", "--json"]);
-    let touched: Value = serde_json::from_str(&touched).expect("JSON");
+    home.finds_nothing("why deploy.md#L1");
+    let touched = home.json("why --session aaaa");
     assert_eq!(touched["files"][0]["use"], "write");
     // For people: a line, a whole memory, a session.
     let cited = format!("claude-code:{SESSION}#L2");
-    let shown = home.ok(&["why", "deploy.md#L8"]);
+    let shown = home.ok("why deploy.md#L8");
     starts(&shown, &format!("line 8: {cited}"));
     let words = format!("you had said: we deploy on Tuesdays now\n  claude-code:{SESSION}#L1\n");
     has(&shown, [&words]);
-    let shown = home.ok(&["why", "deploy.md"]);
+    let shown = home.ok("why deploy.md");
     starts(&shown, &cited);
     has(&shown, [&words]);
-    let shown = home.ok(&["why", "--session", "aaaa"]);
+    let shown = home.ok("why --session aaaa");
     let touched = format!("write  ~/project/.memory/deploy.md  {cited}\n");
     assert_eq!(shown, touched);
-    let unknown = home.run(&["why", "--session", "bbbb"]);
+    let unknown = home.run("why --session bbbb");
     assert_eq!(
         (unknown.code, unknown.err.as_str()),
         (2, "tome: session bbbb not found\n")
     );
     // Without the log, the history tells who wrote it.
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");
-    home.run(&["review"]);
-    let answer = home.ok(&["why", "deploy.md#L8", "--json"]);
-    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    home.run("review");
+    let answer = home.json("why deploy.md#L8");
     assert_eq!(answer["changes"][0]["change"]["who"], "outside");
-    let shown = home.ok(&["why", "deploy.md#L8"]);
+    let shown = home.ok("why deploy.md#L8");
     starts(&shown, "line 8: ");
     has(&shown, ["(outside"]);
 }
@@ -205,7 +200,7 @@ fn each_session_has_its_own_lines_of_a_file_and_only_they_are_taken_back() {
     let log = home.read(".claude/projects/-p/s1.jsonl");
     home.file(".claude/projects/-p/s3.jsonl", log + "\n");
     let text = format!("{NOTE}Ask Grace first\nOnly on Tuesdays\n");
-    home.file("project/.memory/deploy.md", &text);
+    home.memory("deploy.md", &text);
     let found = items(&home);
     let mut told: Vec<(&str, &str)> = found
         .iter()
@@ -228,12 +223,12 @@ fn each_session_has_its_own_lines_of_a_file_and_only_they_are_taken_back() {
             ),
         ]
     );
-    home.ok(&["review", "--revert", "s2"]);
+    home.ok("review --revert s2");
     assert_eq!(
-        home.read("project/.memory/deploy.md"),
+        home.read_memory("deploy.md"),
         format!("{NOTE}Only on Tuesdays\n")
     );
-    home.ok(&["undo"]);
+    home.ok("undo");
     let item = found.iter().find(|item| item["author"]["session"] == "s1");
     let id = item.and_then(|item| item["id"].as_str()).expect("an id");
     home.ok(&["review", "--accept", id]);
@@ -243,33 +238,27 @@ fn each_session_has_its_own_lines_of_a_file_and_only_they_are_taken_back() {
         (1, &json!("s2"))
     );
     // What the person writes by hand like a refused call is not of the call.
-    home.file(
-        "project/.memory/deploy.md",
-        text + "Deploy by hand, on any day\n",
-    );
-    let why = home.run(&["why", "deploy.md#L10", "--json"]);
-    let why: Value = serde_json::from_str(&why.out).expect("JSON");
+    home.memory("deploy.md", text + "Deploy by hand, on any day\n");
+    let why = home.run("why deploy.md#L10 --json");
+    let why = json_of(&why.out);
     assert_eq!(why["calls"], json!([]));
 }
 
 #[test]
 fn a_hook_knows_the_session_without_a_log() {
     let home = Home::new();
-    home.file("project/.memory/deploy.md", NOTE);
+    home.memory("deploy.md", NOTE);
     let send = |event: &str, more: Value| {
         let mut payload =
             json!({ "hook_event_name": event, "session_id": "s7", "cwd": home.project() });
         if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
             payload.extend(more);
         }
-        let output = home.run_with_input(&["hook", "claude-code"], payload.to_string().as_bytes());
+        let output = home.run_with_input("hook claude-code", payload.to_string());
         assert_eq!(output.code, 0, "{output:?}");
     };
     send("SessionStart", json!({ "source": "startup" }));
-    let file = home.file(
-        "project/.memory/deploy.md",
-        format!("{NOTE}More and more\n"),
-    );
+    let file = home.memory("deploy.md", format!("{NOTE}More and more\n"));
     let input = json!({ "file_path": file, "old_string": "", "new_string": "More and more" });
     send(
         "PostToolUse",
@@ -289,21 +278,19 @@ fn a_hook_knows_the_session_without_a_log() {
 #[test]
 fn an_id_that_names_nothing_is_an_error_that_says_what_to_do() {
     let home = seen_home();
-    let output = home.run(&["review", "--accept", "nosuch"]);
-    assert_eq!(output.code, 2);
-    has(&output.err, ["nosuch", "tome review"]);
-    assert_eq!(home.ok(&["review", "--accept", "all"]), "");
+    has(
+        home.fails("review --accept nosuch"),
+        ["nosuch", "tome review"],
+    );
+    assert_eq!(home.ok("review --accept all"), "");
 }
 
 #[test]
 fn a_kill_while_outside_writes_are_recorded_loses_and_doubles_none() {
     let home = seen_home();
     for round in 0..4 {
-        home.file(
-            "project/.memory/deploy.md",
-            format!("{NOTE}Round {round}\n"),
-        );
-        home.file(&format!("project/.memory/new{round}.md"), "new\n");
+        home.memory("deploy.md", format!("{NOTE}Round {round}\n"));
+        home.memory(&format!("new{round}.md"), "new\n");
         let mut kills = 0;
         for step in 1.. {
             let Some(paused) = home.paused_at(&["review"], step) else {
@@ -316,8 +303,8 @@ fn a_kill_while_outside_writes_are_recorded_loses_and_doubles_none() {
         let found = items(&home);
         assert_eq!(found.len(), 2 + round, "{found:?}");
     }
-    home.ok(&["review", "--revert", "all"]);
-    assert_eq!(home.read("project/.memory/deploy.md"), NOTE);
+    home.ok("review --revert all");
+    assert_eq!(home.read_memory("deploy.md"), NOTE);
     assert_eq!(items(&home), Vec::<Value>::new());
 }
 
@@ -326,15 +313,12 @@ fn an_acceptance_is_undone_and_survives_a_kill() {
     let home = seen_home();
     write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
     let found = items(&home);
-    has(
-        home.ok(&["review", "--accept", "all"]),
-        ["Accepted: deploy.md"],
-    );
-    has(home.ok(&["undo"]), ["Undone: Accepted: deploy.md"]);
+    has(home.ok("review --accept all"), ["Accepted: deploy.md"]);
+    has(home.ok("undo"), ["Undone: Accepted: deploy.md"]);
     assert_eq!(items(&home), found);
-    has(home.ok(&["redo"]), ["Redone: Accepted"]);
+    has(home.ok("redo"), ["Redone: Accepted"]);
     assert_eq!(items(&home), Vec::<Value>::new());
-    home.ok(&["undo"]);
+    home.ok("undo");
     // What was written just now is looked at once more when it is older, which is a step, too.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     assert_eq!(items(&home), found);
@@ -344,7 +328,7 @@ fn an_acceptance_is_undone_and_survives_a_kill() {
         paused.expect("a step").kill();
         assert_eq!(items(&home).len(), left, "step {step}");
     }
-    let shown = home.ok(&["history", "--json"]);
+    let shown = home.ok("history --json");
     has(&shown, ["\"accept\""]);
 }
 
@@ -383,24 +367,23 @@ fn what_gemini_proposes_is_accepted_or_removed() {
         &format!("{memory}/.inbox/private/other.patch"),
         format!("--- /dev/null\n+++ {bashrc}\n@@ -0,0 +1,1 @@\n+x\n"),
     );
-    home.ok(&["stores"]);
-    assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+    home.ok("stores");
+    assert_eq!(home.run("review --count").out, "1\n");
     has(
-        &home.run(&["review"]).err,
+        &home.run("review").err,
         ["other.patch", &bashrc, "delete this file"],
     );
     home.file(&format!("{memory}/MEMORY.md"), "# Mine\n");
-    let refused = home.run(&["review", "--accept", "all", "--json"]);
+    let refused = home.run("review --accept all --json");
     assert_eq!(refused.code, 0, "what was written is accepted");
     has(&refused.err, ["not accepted: MEMORY.md: "]);
-    let refused = home.run(&["review", "--accept", "all", "--json"]);
-    assert_eq!(refused.code, 1, "{refused:?}");
-    let answer: Value = serde_json::from_str(&refused.out).expect("JSON");
+    let refused = home.finds_nothing("review --accept all --json");
+    let answer = json_of(&refused.out);
     assert_eq!(answer["success"], false);
     assert_eq!(answer["not_accepted"].as_array().map(Vec::len), Some(1));
     fs::remove_file(home.path().join(&inbox)).expect("removes");
     home.file(&format!("{memory}/MEMORY.md"), "# Project Memory\n- one\n");
-    home.ok(&["review", "--accept", "all"]);
+    home.ok("review --accept all");
     home.file(&inbox, &patch);
     let found = items(&home);
     assert_eq!(found[0]["proposal"], ".inbox/private/extraction.patch");
@@ -412,8 +395,8 @@ fn what_gemini_proposes_is_accepted_or_removed() {
         ["- one\n- two\n"],
     );
     assert!(!home.path().join(&inbox).exists());
-    assert_eq!(home.run(&["review", "--count"]).out, "0\n");
-    home.ok(&["undo"]);
+    assert_eq!(home.run("review --count").out, "0\n");
+    home.ok("undo");
     assert_eq!(home.read(&inbox), patch);
     assert_eq!(
         home.read(&format!("{memory}/MEMORY.md")),
@@ -427,7 +410,7 @@ fn what_gemini_proposes_is_accepted_or_removed() {
 #[test]
 fn a_hook_does_not_follow_a_long_journal_and_other_commands_do() {
     let home = seen_home();
-    home.ok(&["append", "deploy.md", "--content", "x"]);
+    home.ok("append deploy.md --content x");
     let data = ".local/share/tome/history";
     let journal = home.read(&format!("{data}/journal.jsonl"));
     let last = journal.lines().last().expect("a change").to_owned() + "\n";
@@ -437,9 +420,9 @@ fn a_hook_does_not_follow_a_long_journal_and_other_commands_do() {
     let before = states();
     let event = json!({ "session_id": "s", "cwd": home.project(),
         "hook_event_name": "SessionStart", "source": "startup" });
-    home.run_with_input(&["hook", "claude-code"], event.to_string().as_bytes());
+    home.run_with_input("hook claude-code", event.to_string());
     assert!(states() == before, "the hook left it alone");
-    home.run(&["review", "--count"]);
+    home.run("review --count");
     assert!(states() != before, "another command did not");
 }
 
@@ -454,8 +437,8 @@ fn an_id_holds_only_for_the_text_that_was_shown_with_it() {
         let output = home.run(&["review", decide, &id]);
         assert_eq!(output.code, 2, "{decide}: {output:?}");
         assert!(output.err.contains("look at it again"), "{output:?}");
-        assert_eq!(home.read("project/.memory/deploy.md"), later);
-        assert_eq!(home.run(&["review", "--count"]).out, "1\n", "{decide}");
+        assert_eq!(home.read_memory("deploy.md"), later);
+        assert_eq!(home.run("review --count").out, "1\n", "{decide}");
     }
 }
 
@@ -474,7 +457,7 @@ fn a_state_that_is_lost_is_made_again_or_told() {
     for (about, damage) in damages {
         let home = seen_home();
         write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
-        assert_eq!(home.run(&["review", "--count"]).out, "1\n");
+        assert_eq!(home.run("review --count").out, "1\n");
         let states = home.path().join(".local/share/tome/history/review");
         for name in tree(&states)
             .into_keys()
@@ -482,9 +465,9 @@ fn a_state_that_is_lost_is_made_again_or_told() {
         {
             damage(&states.join(name));
         }
-        let shown = home.run(&["review"]);
-        let counted = home.run(&["review", "--count"]);
-        let doctor = home.run(&["doctor"]);
+        let shown = home.run("review");
+        let counted = home.run("review --count");
+        let doctor = home.run("doctor");
         let is_told = [&shown.err, &shown.out, &doctor.out]
             .iter()
             .any(|text| text.contains("review") && text.contains("state"));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, lacks, tree};
+use crate::support::{Home, has, json_of, lacks, tree};
 
 /// The session.
 const ID: &str = "33333333-4444-5555-6666-777777777777";
@@ -30,7 +30,7 @@ fn a_session_that_was_rewritten_between_two_copies_is_listed_once_and_both_are_r
     fs::remove_dir_all(home.path().join(".claude/projects/-p")).expect("deleted");
     let listed = |every: &[&str]| -> Vec<Value> {
         let args = [&["logs", "--all", "--json"], every].concat();
-        let logs: Value = serde_json::from_str(&home.ok(&args)).expect("JSON");
+        let logs = json_of(&home.ok(&args));
         logs["logs"].as_array().expect("a list").clone()
     };
     let ids = |logs: &[Value]| -> Vec<String> {
@@ -109,8 +109,7 @@ fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
         "/a",
         "the walrus in a, beside the northern gate",
     );
-    let found = home.ok(&["recall", "walrus", "--all", "--json"]);
-    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let found = home.json("recall walrus --all");
     let cited = found["results"][0]["citation"]
         .as_str()
         .expect("a citation");
@@ -148,7 +147,7 @@ fn a_citation_leads_to_its_message_or_says_that_it_is_gone() {
         has(&refused.err, [cited, "does not have this message"]);
         lacks(&refused.out, ["of other things", "said here"]);
     }
-    let unknown = home.run(&["read", "claude-code:no-such-id#L1"]);
+    let unknown = home.run("read claude-code:no-such-id#L1");
     has(&unknown.err, ["log no-such-id not found"]);
 }
 
@@ -157,7 +156,7 @@ fn a_kept_copy_that_was_cut_and_what_a_killed_keep_left_are_reported() {
     let home = Home::new();
     session(&home, "-p", "/p", "zebra");
     home.ok(&["keep", ID, "--all"]);
-    lacks(&home.run(&["doctor"]).out, ["kept copy", "unfinished copy"]);
+    lacks(&home.run("doctor").out, ["kept copy", "unfinished copy"]);
     let kept = ".local/share/tome/kept/claude-code";
     let copies = tree(&home.path().join(kept)).into_keys();
     for copy in copies.filter(|copy| copy.ends_with(".jsonl")) {
@@ -171,10 +170,10 @@ fn a_kept_copy_that_was_cut_and_what_a_killed_keep_left_are_reported() {
     drop(folder);
     let remedy = format!("tome keep {ID}");
     has(
-        &home.run(&["doctor"]).out,
+        &home.run("doctor").out,
         ["this kept copy", "0 are left", &remedy, "unfinished copy"],
     );
     home.ok(&["keep", ID, "--all"]);
     assert!(!dead.exists());
-    lacks(&home.run(&["doctor"]).out, ["kept copy", "unfinished copy"]);
+    lacks(&home.run("doctor").out, ["kept copy", "unfinished copy"]);
 }

@@ -71,7 +71,7 @@ fn paths_that_leave_are_refused_by_every_verb_in_every_layout() {
 #[test]
 fn odd_names_are_refused_with_a_reason() {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let before = tree(&home.project());
     let long = format!("{}.md", "x".repeat(300));
     for (path, expected) in [
@@ -95,7 +95,7 @@ fn odd_names_are_refused_with_a_reason() {
 fn nul_never_reaches_the_file_system() {
     // No argument can contain a NUL, so the core is called directly.
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n");
+    home.memory("MEMORY.md", "# Memory\n");
     let store = tome::core::memory::store::Store::open("m", &home.project().join(".memory"), None)
         .expect("opens");
     let error = store.read("a\0b.md").expect_err("refused");
@@ -140,12 +140,12 @@ fn a_link_swapped_in_while_a_change_is_under_way_leads_nowhere() {
         // The store is usable again once the folder is back.
         fs::remove_file(&folder).expect("the link goes");
         fs::rename(home.project().join("data/memory/aside"), &folder).expect("moved back");
-        let text = home.ok(&["read", "facts/a.md"]);
+        let text = home.ok("read facts/a.md");
         assert!(
             text == "# A\n\none\n" || (replaced && text == "# A\n\ntwo\n"),
             "{text:?}"
         );
-        home.ok(&["append", "facts/a.md", "--content", "three\n"]);
+        home.ok("append facts/a.md --content 'three\n'");
     }
     assert!(
         swaps >= 4,

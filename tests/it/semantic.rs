@@ -1,6 +1,6 @@
 //! Finding by meaning, with a model of few words that is made here.
 
-use crate::support::{Home, has};
+use crate::support::{Home, RunOutput, has, json_of};
 
 const STORE: &str = "s/1";
 
@@ -65,9 +65,7 @@ fn a_build_without_it_says_how_to_have_it() {
         &["--store", &store, "recall", "--semantic", "mutex"][..],
         &["--store", &store, "topics"],
     ] {
-        let told = home.run(args);
-        assert_eq!(told.code, 2, "{args:?}");
-        has(&told.err, ["--features semantic"]);
+        has(home.fails(args), ["--features semantic"]);
     }
     let found = home.run(&["--store", &store, "teleport", "mutex"]);
     assert_eq!(found.code, 0);
@@ -79,7 +77,7 @@ fn a_build_without_it_says_how_to_have_it() {
 mod with_models {
     use std::fs;
 
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::{session, settings};
     use crate::mcp::Client;
@@ -121,7 +119,7 @@ mod with_models {
 
     fn recall(home: &Home, store: &str, query: &str) -> (RunOutput, Vec<String>) {
         let ran = home.run(&["--store", store, "recall", "--semantic", "--json", query]);
-        let found: Value = serde_json::from_str(&ran.out).expect("JSON");
+        let found = json_of(&ran.out);
         let results = found["results"].as_array().expect("results").iter();
         let cited = results.map(|one| one["citation"].as_str().expect("cited").to_owned());
         let cited = cited.collect();
@@ -133,7 +131,7 @@ mod with_models {
         let home = Home::new();
         let store = session(&home);
         model(&home, &GROUPS);
-        assert_eq!(home.run(&["--store", &store, "recall", "lock"]).code, 1);
+        home.finds_nothing(&["--store", &store, "recall", "lock"]);
         let (ran, cited) = recall(&home, &store, "lock");
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         has(
@@ -165,7 +163,7 @@ mod with_models {
             ),
         ];
         home.claude_log("s", &said);
-        let mut client = Client::start(&home, &[]);
+        let mut client = Client::start(&home, "");
         let mut led = |query: &str| {
             let arguments = json!({ "query": query });
             let params = json!({ "name": "teleport_query", "arguments": arguments });
@@ -220,6 +218,6 @@ mod with_models {
         let found = home.run(&["--store", &store, "teleport", "mutex"]);
         assert_eq!(found.code, 0);
         has(&found.err, ["by words only"]);
-        assert_eq!(home.run(&["--store", &store, "topics"]).code, 2);
+        home.fails(&["--store", &store, "topics"]);
     }
 }

@@ -3,16 +3,10 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use crate::support::{Home, has, lacks, starts};
+use crate::support::{Home, has, json_of, lacks, starts};
 
 const FIRST: &str = "11111111-2222-4333-8444-555555555555";
 const FORK: &str = "22222222-2222-4333-8444-555555555555";
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
 
 /// A record of Claude Code in the project, at a minute of an hour.
 fn record(home: &Home, (kind, id, minute): (&str, &str, u32), content: &str, more: &str) -> String {
@@ -73,7 +67,7 @@ fn sessions(home: &Home) {
 fn subagents_empty_logs_and_older_copies_do_not_fill_the_list() {
     let home = Home::new();
     sessions(&home);
-    let listed = json(&home.ok(&["logs", "--json"]));
+    let listed = home.json("logs");
     let ids: Vec<&str> = listed["logs"]
         .as_array()
         .expect("a list")
@@ -81,7 +75,7 @@ fn subagents_empty_logs_and_older_copies_do_not_fill_the_list() {
         .filter_map(|log| log["id"].as_str())
         .collect();
     assert_eq!(ids, [FORK], "{listed}");
-    let every = json(&home.ok(&["logs", "--json", "--every", "--all"]));
+    let every = home.json("logs --every --all");
     let mut kinds: Vec<&str> = every["logs"]
         .as_array()
         .expect("a list")
@@ -90,7 +84,7 @@ fn subagents_empty_logs_and_older_copies_do_not_fill_the_list() {
         .collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["copy", "empty", "session", "subagent", "subagent"]);
-    let stats = json(&home.ok(&["stats", "--json"]));
+    let stats = home.json("stats");
     let counted: u64 = stats["stats"]
         .as_array()
         .expect("a list")
@@ -104,7 +98,7 @@ fn subagents_empty_logs_and_older_copies_do_not_fill_the_list() {
 fn a_call_names_its_tool_its_time_and_the_log_of_its_subagent_in_every_form() {
     let home = Home::new();
     sessions(&home);
-    let log = json(&home.ok(&["log", FIRST, "--json", "--tools"]));
+    let log = home.json(&["log", FIRST, "--tools"]);
     let messages = log["messages"].as_array().expect("a list");
     assert_eq!(messages[0]["time"], "2026-02-11T10:01:05.25Z");
     for message in &messages[1..] {
@@ -122,7 +116,7 @@ fn a_call_names_its_tool_its_time_and_the_log_of_its_subagent_in_every_form() {
     }
     let markdown = home.ok(&["log", FIRST, "--tools", "--markdown"]);
     has(&markdown, ["`◂ Task (log agent-a1)`"]);
-    let task = home.ok(&["log", "agent-a1"]);
+    let task = home.ok("log agent-a1");
     starts(&task, "agent  2026-02-11");
 }
 
@@ -131,7 +125,7 @@ fn a_message_that_a_fork_copied_is_one_hit_with_a_count() {
     let home = Home::new();
     sessions(&home);
     for verb in ["recall", "find"] {
-        let found = json(&home.ok(&[verb, "colour shed", "--json"]));
+        let found = home.json(&[verb, "colour shed"]);
         let hits = found["results"].as_array().expect("a list");
         let copies: Vec<_> = hits
             .iter()
@@ -160,7 +154,7 @@ fn a_message_without_an_id_is_recognized_in_a_copy_by_its_text() {
             format!("{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"{id}\",\"cwd\":\"{cwd}\"}}}}\n{{\"type\":\"event_msg\",\"payload\":{{\"type\":\"user_message\",\"message\":\"paint the shed behind the house\"}}}}\n{{\"type\":\"event_msg\",\"payload\":{{\"type\":\"user_message\",\"message\":\"shed\"}}}}\n"),
         );
     }
-    let found = json(&home.ok(&["recall", "shed", "--json"]));
+    let found = home.json("recall shed");
     let copies: Vec<_> = found["results"]
         .as_array()
         .expect("a list")
@@ -181,10 +175,9 @@ fn a_log_that_is_not_understood_is_named_by_logs_and_by_doctor() {
         "{\"kind\":\"novel\"}\n",
     );
     home.file(".local/share/opencode/opencode.db", "not a database");
-    let listed = home.run(&["logs"]);
+    let listed = home.run("logs");
     assert_eq!(listed.code, 0);
-    let doctor = home.run(&["doctor"]);
-    assert_eq!(doctor.code, 1);
+    let doctor = home.finds_nothing("doctor");
     for told in [&listed.err, &doctor.out] {
         for name in ["44444444", "opencode.db"] {
             let lines: Vec<&str> = told.lines().filter(|line| line.contains(name)).collect();
@@ -206,7 +199,7 @@ fn a_log_of_gemini_is_of_the_project_whose_path_has_its_hash() {
     );
     let own = hash_of(&home.project().display().to_string());
     home.file(&format!(".gemini/tmp/{own}/chats/session-own.jsonl"), log);
-    let listed = json(&home.ok(&["logs", "--json", "--agent", "gemini"]));
+    let listed = home.json("logs --agent gemini");
     let logs = listed["logs"].as_array().expect("a list");
     assert_eq!(logs.len(), 1, "{listed}");
     assert_eq!(logs[0]["id"], "session-own");
@@ -229,8 +222,8 @@ fn chats_of_aider_in_other_projects_are_sessions_of_their_own_with_all() {
     let chat = |day: u32| format!("# aider chat started at 2026-08-0{day} 10:00:00\n\n#### hi\n\n");
     let chats: String = (1..=3).map(chat).collect();
     home.file("src/shop/.aider.chat.history.md", &chats);
-    assert_eq!(home.run(&["logs", "--json"]).code, 1);
-    let listed = json(&home.ok(&["logs", "--json", "--all"]));
+    home.finds_nothing("logs --json");
+    let listed = home.json("logs --all");
     let ids: Vec<&str> = listed["logs"]
         .as_array()
         .expect("a list")
@@ -238,8 +231,8 @@ fn chats_of_aider_in_other_projects_are_sessions_of_their_own_with_all() {
         .filter_map(|log| log["id"].as_str())
         .collect();
     assert_eq!(ids.len(), 3, "{listed}");
-    let third = home.ok(&["log", "shop-2026-08-02", "--all", "--json"]);
-    assert_eq!(json(&third)["messages"][0]["line"], 7);
+    let third = home.ok("log shop-2026-08-02 --all --json");
+    assert_eq!(json_of(&third)["messages"][0]["line"], 7);
 }
 
 #[test]
@@ -268,11 +261,11 @@ fn a_branch_of_a_session_is_marked_and_an_overview_that_is_many_replies_old_is_r
         log.set_modified(later).expect("a time");
     };
     session(10);
-    lacks(home.ok(&["context"]), ["UPDATE NEEDED"]);
+    lacks(home.ok("context"), ["UPDATE NEEDED"]);
     session(11);
-    has(home.ok(&["context"]), ["This overview is 11 replies old."]);
+    has(home.ok("context"), ["This overview is 11 replies old."]);
     has(
-        home.ok(&["log", "s1"]),
+        home.ok("log s1"),
         ["text 11\n", "Branch: goes on from line 2\n", "text 99"],
     );
 }
@@ -281,17 +274,8 @@ fn a_branch_of_a_session_is_marked_and_an_overview_that_is_many_replies_old_is_r
 fn a_project_that_was_renamed_is_told_of_its_former_sessions_and_how_they_are_shown() {
     let home = Home::new();
     fs::remove_dir_all(home.project().join(".git")).expect("removed");
-    let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=kim", "-c", "user.email=kim@example.com"];
-        let done = std::process::Command::new("git")
-            .args(identity)
-            .args(args)
-            .current_dir(home.project())
-            .output();
-        String::from_utf8(done.expect("git").stdout).expect("UTF-8")
-    };
-    git(&["init", "-q", "."]);
-    let said = git(&["commit", "--allow-empty", "-m", "begin"]);
+    home.git("init -q .").expect("a repository");
+    let said = home.git("commit --allow-empty -m begin").expect("a commit");
     let log = |id: &str, cwd: &str, text: &str| {
         let message = serde_json::json!({ "role": "user", "content": text });
         let line =
@@ -303,18 +287,15 @@ fn a_project_that_was_renamed_is_told_of_its_former_sessions_and_how_they_are_sh
     log("b", "/gone/former", &format!("zebra here: {said}"));
     let hint = "1 log of /gone/former, which is gone: moved here? tome logs --project /gone/former";
     for door in [
-        &["logs"][..],
-        &["logs", "zebra"],
-        &["toc"],
-        &["events"],
-        &["teleport", "zebra"],
-        &["recall", "zebra"],
-        &["find", "zebra"],
+        "logs",
+        "logs zebra",
+        "toc",
+        "events",
+        "teleport zebra",
+        "recall zebra",
+        "find zebra",
     ] {
         has(home.run(door).err, [hint]);
     }
-    has(
-        home.ok(&["logs", "--project", "/gone/former"]),
-        ["zebra here"],
-    );
+    has(home.ok("logs --project /gone/former"), ["zebra here"]);
 }

@@ -4,8 +4,10 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use tome::core::log::Agent;
+use tome::setup::{Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan};
 
-use crate::support::{Home, ends, has, lacks, starts, tree};
+use crate::support::{Home, ends, has, json_of, lacks, starts, tree};
 
 const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "copilot"];
 
@@ -88,10 +90,11 @@ fn a_file_that_tome_did_not_write_is_refused() {
         let theirs = r#"{"version": 1, "hooks": {"agentStop": [{"bash": "say done"}]}}"#;
         home.file(file, theirs);
         let before = tree(&home.path());
-        for more in [&[][..], &["--remove"]] {
-            let output = home.run(&[&["setup", agent], more].concat());
-            assert_eq!(output.code, 2, "{output:?}");
-            has(&output.err, ["tome did not write this file; move it away"]);
+        for more in ["", "--remove"] {
+            has(
+                home.fails(&format!("setup {agent} {more}")),
+                ["tome did not write this file; move it away"],
+            );
         }
         assert_eq!(tree(&home.path()), before);
         // What tome wrote is tome's, even if nothing is known of it any more.
@@ -110,10 +113,8 @@ fn a_server_of_the_same_name_is_refused() {
     let home = Home::new();
     let theirs = "{\"mcpServers\": {\"tome\": {\"command\": \"books\", \"args\": [\"mcp\"]}}}";
     home.file(".gemini/settings.json", theirs);
-    let output = home.run(&["setup", "gemini"]);
-    assert_eq!(output.code, 2);
-    has(&output.err, ["does not start tome"]);
-    home.ok(&["setup", "gemini", "--remove"]);
+    has(home.fails("setup gemini"), ["does not start tome"]);
+    home.ok("setup gemini --remove");
     assert_eq!(home.read(".gemini/settings.json"), theirs);
 }
 
@@ -128,14 +129,12 @@ fn the_variables_of_agents_are_followed_and_claude_is_a_name() {
         ("COPILOT_HOME", "copilot", "hooks/tome.json"),
         ("XDG_CONFIG_HOME", "opencode", "opencode/plugins/tome.js"),
     ] {
-        let mut setup = home.command(&["setup", agent]);
-        let output = setup.env(variable, &elsewhere).output().expect("runs");
-        assert!(output.status.success(), "{output:?}");
+        let output = home.run_with([(variable, &elsewhere)], &["setup", agent]);
+        assert_eq!(output.code, 0, "{output:?}");
         let file = home.path().join("elsewhere").join(file);
         assert!(file.exists(), "{}", file.display());
-        let mut remove = home.command(&["setup", agent, "--remove"]);
-        let output = remove.env(variable, &elsewhere).output().expect("runs");
-        assert!(output.status.success(), "{output:?}");
+        let output = home.run_with([(variable, &elsewhere)], &["setup", agent, "--remove"]);
+        assert_eq!(output.code, 0, "{output:?}");
         assert!(!file.exists(), "{}", file.display());
     }
 }
@@ -144,18 +143,16 @@ fn the_variables_of_agents_are_followed_and_claude_is_a_name() {
 fn flags_that_do_nothing_are_refused() {
     let home = Home::new();
     for (flags, said) in [
-        (&["codex", "--all"][..], "do nothing here"),
-        (&["codex", "--store", "./x"], "do nothing here"),
-        (&["codex", "--plugin", "x"], "--plugin is for claude-code"),
-        (&["claude", "--plugin", "x", "--project"], "cannot be used"),
-        (&["codex", "--remove", "--guards"], "cannot be used"),
-        (&["codex", "--remove", "--confirm-writes"], "cannot be used"),
-        (&["codex", "--dry-run", "--yes"], "cannot be used"),
+        ("codex --all", "do nothing here"),
+        ("codex --store ./x", "do nothing here"),
+        ("codex --plugin x", "--plugin is for claude-code"),
+        ("claude --plugin x --project", "cannot be used"),
+        ("codex --remove --guards", "cannot be used"),
+        ("codex --remove --confirm-writes", "cannot be used"),
+        ("codex --dry-run --yes", "cannot be used"),
     ] {
         let before = tree(&home.path());
-        let output = home.run(&[&["setup"], flags].concat());
-        assert_eq!(output.code, 2, "{flags:?}: {output:?}");
-        has(&output.err, [said]);
+        has(home.fails(&format!("setup {flags}")), [said]);
         assert_eq!(tree(&home.path()), before, "{flags:?}");
     }
 }
@@ -167,7 +164,7 @@ fn a_diff_that_is_piped_has_the_ends_of_lines_as_they_are() {
         ".gemini/settings.json",
         "{\r\n  \"a\": \"x\u{2028}y\"\r\n}\r\n",
     );
-    let shown = home.ok(&["setup", "gemini", "--dry-run"]);
+    let shown = home.ok("setup gemini --dry-run");
     has(
         &shown,
         [
@@ -180,48 +177,37 @@ fn a_diff_that_is_piped_has_the_ends_of_lines_as_they_are() {
 /// Claude Code's own command registers the server, and removes it.
 #[test]
 fn claude_codes_server_comes_and_goes_by_its_own_command() {
-    use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/called\"\n";
-    home.file("bin/claude", script);
-    let claude = home.path().join("bin/claude");
-    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).expect("executable");
+    home.script("bin/claude", script);
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
-    let run = |args: &[&str]| {
-        let output = home.command(args).env("PATH", &path).output();
-        assert!(output.expect("runs").status.success());
+    let run = |args: &str| {
+        let output = home.run_with([("PATH", &path)], args);
+        assert_eq!(output.code, 0, "{output:?}");
         home.read("called")
     };
-    let called = run(&["setup", "claude"]);
+    let called = run("setup claude");
     starts(&called, "mcp add --scope user tome -- ");
     let state = "{\"mcpServers\": {\"tome\": {\"command\": \"tome\", \"args\": [\"mcp\"]}}}";
     home.file(".claude.json", state);
-    assert_eq!(run(&["setup", "claude"]), called, "it is there already");
-    let called = run(&["setup", "claude", "--remove"]);
+    assert_eq!(run("setup claude"), called, "it is there already");
+    let called = run("setup claude --remove");
     ends(&called, "mcp remove --scope user tome\n");
     assert_eq!(home.read(".claude.json"), state, "never written");
 }
 
 #[test]
 fn a_command_of_the_project_is_not_taken_for_the_agents() {
-    use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
     for name in ["claude", "git", "hostname", "sub/claude"] {
         let script = "#!/bin/sh\ntouch \"$HOME/was-run\"\n";
-        let file = home.file(&format!("project/{name}"), script);
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("executable");
+        home.script(&format!("project/{name}"), script);
     }
     let project = home.project().display().to_string();
     for first in ["", ".", "sub", &project, &format!("{project}/sub")] {
         let path = format!("{first}:/usr/bin:/bin");
-        for args in [
-            &["setup", "claude"][..],
-            &["curate"],
-            &["sync"],
-            &["doctor"],
-        ] {
-            let output = home.command(args).env("PATH", &path).output();
-            assert!(output.expect("runs").status.code().is_some());
+        for args in ["setup claude", "curate", "sync", "doctor"] {
+            assert!(home.run_with([("PATH", &path)], args).code >= 0, "{args}");
             assert!(!home.path().join("was-run").exists(), "{path}: {args:?}");
         }
     }
@@ -229,17 +215,11 @@ fn a_command_of_the_project_is_not_taken_for_the_agents() {
 
 #[test]
 fn an_agents_own_command_that_does_not_end_is_left_to_the_user() {
-    use std::os::unix::fs::PermissionsExt as _;
     let home = Home::new();
-    let claude = home.file("bin/claude", "#!/bin/sh\nexec sleep 600\n");
-    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).expect("executable");
+    home.script("bin/claude", "#!/bin/sh\nexec sleep 600\n");
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
     let since = std::time::Instant::now();
-    let output = home
-        .command(&["setup", "claude"])
-        .env("PATH", &path)
-        .output();
-    let err = String::from_utf8(output.expect("runs").stderr).expect("text");
+    let err = home.run_with([("PATH", &path)], "setup claude").err;
     has(&err, ["run it yourself: claude mcp add"]);
     assert!(since.elapsed().as_secs() < 30, "{:?}", since.elapsed());
 }
@@ -295,10 +275,10 @@ fn others_edits_in_between_are_kept_when_tome_is_taken_out() {
     let home = Home::new();
     let text = "{\n  \"model\": \"opus\", // mine\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"say done\" }\n        ]\n      }\n    ]\n  }\n}\n";
     home.file(".claude/settings.json", text);
-    home.ok(&["setup", "claude-code"]);
+    home.ok("setup claude-code");
     let put = home.read(".claude/settings.json");
     home.file(".claude/settings.json", put.replace("opus", "sonnet"));
-    home.ok(&["setup", "claude-code", "--remove"]);
+    home.ok("setup claude-code --remove");
     assert_eq!(
         home.read(".claude/settings.json"),
         text.replace("opus", "sonnet")
@@ -309,15 +289,15 @@ fn others_edits_in_between_are_kept_when_tome_is_taken_out() {
 fn what_is_registered_is_what_the_agent_reads() {
     let home = Home::new();
     home.file(".claude/settings.json", "{}");
-    let dry = home.ok(&["setup", "claude-code", "--dry-run"]);
+    let dry = home.ok("setup claude-code --dry-run");
     has(&dry, ["+  \"hooks\": {"]);
     assert_eq!(home.read(".claude/settings.json"), "{}");
-    let output = home.run(&["setup", "claude-code"]);
+    let output = home.run("setup claude-code");
     has(
         &output.out,
         ["+  \"hooks\": {", "$ claude mcp add --scope user tome -- "],
     );
-    let settings: Value = serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
+    let settings = json_of(&home.read(".claude/settings.json"));
     let hooks = settings["hooks"].as_object().expect("hooks");
     assert_eq!(hooks.len(), 8);
     for groups in hooks.values() {
@@ -327,22 +307,22 @@ fn what_is_registered_is_what_the_agent_reads() {
         has(command, ["hook claude-code"]);
     }
     assert!(!home.path().join(".claude.json").exists());
-    home.ok(&["setup", "claude-code", "--project"]);
-    let servers: Value = serde_json::from_str(&home.read("project/.mcp.json")).expect("JSON");
+    home.ok("setup claude-code --project");
+    let servers = json_of(&home.read("project/.mcp.json"));
     assert_eq!(
         servers["mcpServers"]["tome"]["args"],
         serde_json::json!(["mcp"])
     );
     has(home.read("project/.claude/settings.json"), ["SessionStart"]);
-    home.ok(&["setup", "codex"]);
+    home.ok("setup codex");
     has(home.read(".codex/config.toml"), ["[mcp_servers.tome]"]);
     has(home.read(".codex/hooks.json"), ["hook codex"]);
-    home.ok(&["setup", "copilot"]);
+    home.ok("setup copilot");
     has(
         home.read(".copilot/hooks/tome.json"),
         ["hook copilot --event postToolUse"],
     );
-    home.ok(&["setup", "opencode"]);
+    home.ok("setup opencode");
     has(
         home.read(".config/opencode/plugins/tome.js"),
         ["\"hook\", \"opencode\""],
@@ -353,14 +333,13 @@ fn what_is_registered_is_what_the_agent_reads() {
 fn copilot_has_its_server_in_a_project_too() {
     let home = Home::new();
     let before = tree(&home.project());
-    home.ok(&["setup", "copilot", "--project"]);
-    let servers: Value =
-        serde_json::from_str(&home.read("project/.github/mcp.json")).expect("JSON");
+    home.ok("setup copilot --project");
+    let servers = json_of(&home.read("project/.github/mcp.json"));
     let server = &servers["mcpServers"]["tome"];
     assert_eq!(server["args"], serde_json::json!(["mcp"]));
     assert_eq!(server["tools"], serde_json::json!(["*"]));
     assert!(home.project().join(".github/hooks/tome.json").exists());
-    home.ok(&["setup", "copilot", "--project", "--remove"]);
+    home.ok("setup copilot --project --remove");
     assert_eq!(tree(&home.project()), before);
 }
 
@@ -390,7 +369,7 @@ fn no_agent_waits_long_for_a_hook() {
         .read(".codex/hooks.json")
         .replace("\"timeout\": 2", "\"timeout\": 5");
     home.file(".codex/hooks.json", &old);
-    home.ok(&["setup", "codex"]);
+    home.ok("setup codex");
     lacks(home.read(".codex/hooks.json"), ["\"timeout\": 5"]);
 }
 
@@ -400,10 +379,10 @@ fn a_link_to_settings_that_do_not_exist_yet_stays_a_link() {
     fs::create_dir_all(home.path().join(".claude")).expect("a folder");
     let link = home.path().join(".claude/settings.json");
     std::os::unix::fs::symlink("../dotfiles/claude/settings.json", &link).expect("a link");
-    home.ok(&["setup", "claude-code"]);
+    home.ok("setup claude-code");
     assert!(link.is_symlink());
     has(home.read("dotfiles/claude/settings.json"), ["SessionStart"]);
-    home.ok(&["setup", "claude-code", "--remove"]);
+    home.ok("setup claude-code --remove");
     assert!(link.is_symlink());
     assert!(
         !home.path().join("dotfiles").exists(),
@@ -411,25 +390,25 @@ fn a_link_to_settings_that_do_not_exist_yet_stays_a_link() {
     );
 }
 
+fn settings_dirs(home: &Home) -> SettingsDirs {
+    let folder = |name: &str| home.path().join(name);
+    SettingsDirs {
+        claude: folder(".claude"),
+        claude_state: folder(".claude.json"),
+        codex: folder(".codex"),
+        gemini: folder(".gemini"),
+        copilot: folder(".copilot"),
+        opencode: folder(".config/opencode"),
+        project: home.project(),
+        memory: folder("originals"),
+    }
+}
+
 #[test]
 fn a_program_of_another_name_is_registered_once_and_quoted() {
-    use tome::core::log::Agent;
-    use tome::setup::{
-        Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
-    };
     for program in ["/opt/tome-dev", "/it's a $HOME/`x`/\"tome\""] {
         let home = Home::new();
-        let folder = |name: &str| home.path().join(name);
-        let dirs = SettingsDirs {
-            claude: folder(".claude"),
-            claude_state: folder(".claude.json"),
-            codex: folder(".codex"),
-            gemini: folder(".gemini"),
-            copilot: folder(".copilot"),
-            opencode: folder(".config/opencode"),
-            project: home.project(),
-            memory: folder("originals"),
-        };
+        let dirs = settings_dirs(&home);
         let request = |mode| SetupRequest {
             agent: Agent::ClaudeCode,
             scope: SetupScope::User,
@@ -441,8 +420,7 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
         carry_out(&dirs, &planned, SetupMode::Install).expect("written");
         let again = plan(&dirs, request(SetupMode::Install)).expect("planned");
         assert_eq!(again.steps, [], "{program}: it is there already");
-        let settings: Value =
-            serde_json::from_str(&home.read(".claude/settings.json")).expect("JSON");
+        let settings = json_of(&home.read(".claude/settings.json"));
         let command = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str();
         let command = command.expect("a command");
         let called = "r=$(exec \"$0\" hook claude-code) && case $r in {*) printf %s \"$r\";; esac";
@@ -466,37 +444,21 @@ fn a_program_of_another_name_is_registered_once_and_quoted() {
 fn a_file_that_is_no_json_is_left_as_it_is() {
     let home = Home::new();
     home.file(".claude/settings.json", "{\n  \"a\": 1\n  \"b\": 2\n}\n");
-    let output = home.run(&["setup", "claude-code"]);
-    assert_eq!(output.code, 2);
     has(
-        &output.err,
+        home.fails("setup claude-code"),
         ["settings.json:2: Expected comma; the file is left as it is"],
     );
-    assert_eq!(home.run(&["setup", "emacs"]).code, 2);
+    home.fails("setup emacs");
 }
 
 #[test]
 fn a_link_that_appears_after_the_plan_is_not_written_through() {
-    use tome::core::log::Agent;
-    use tome::setup::{
-        Actions, SettingsDirs, SetupMode, SetupRequest, SetupScope, carry_out, plan,
-    };
     for planted in [".claude", ".mcp.json"] {
         let home = Home::new();
         let outside = home.path().join("outside");
         fs::create_dir_all(&outside).expect("a folder");
         home.file("outside/servers.json", "");
-        let folder = |name: &str| home.path().join(name);
-        let dirs = SettingsDirs {
-            claude: folder(".claude"),
-            claude_state: folder(".claude.json"),
-            codex: folder(".codex"),
-            gemini: folder(".gemini"),
-            copilot: folder(".copilot"),
-            opencode: folder(".config/opencode"),
-            project: home.project(),
-            memory: folder("originals"),
-        };
+        let dirs = settings_dirs(&home);
         home.file("project/.mcp.json", "");
         let request = SetupRequest {
             agent: Agent::ClaudeCode,
@@ -524,7 +486,7 @@ fn a_link_that_appears_after_the_plan_is_not_written_through() {
 #[test]
 fn the_plugin_is_whole() {
     let home = Home::new();
-    home.ok(&["setup", "claude-code", "--plugin", "../plugin"]);
+    home.ok("setup claude-code --plugin ../plugin");
     for file in [
         ".claude-plugin/plugin.json",
         "hooks/hooks.json",
@@ -541,7 +503,7 @@ fn the_plugin_is_whole() {
         home.read("plugin/guides/memory-recall-guide.md"),
         ["Recalling"],
     );
-    home.ok(&["setup", "claude-code", "--plugin", "../plugin", "--remove"]);
+    home.ok("setup claude-code --plugin ../plugin --remove");
     assert!(!home.path().join("plugin").exists());
 }
 
@@ -550,12 +512,12 @@ fn a_plugin_touches_nothing_that_is_not_its_own() {
     let home = Home::new();
     home.file("mine.json", "{}");
     home.file("plugin/hooks/hooks.json", "mine");
-    let output = home.run(&["setup", "claude-code", "--plugin", "../plugin"]);
+    let output = home.run("setup claude-code --plugin ../plugin");
     has(&output.err, ["tome did not write this file"]);
     fs::remove_file(home.path().join("plugin/hooks/hooks.json")).expect("removed");
     let link = home.path().join("plugin/.mcp.json");
     std::os::unix::fs::symlink("../mine.json", link).expect("a link");
-    let output = home.run(&["setup", "claude-code", "--plugin", "../plugin"]);
+    let output = home.run("setup claude-code --plugin ../plugin");
     assert_eq!(output.code, 2);
     assert_eq!(home.read("mine.json"), "{}");
     assert!(
@@ -567,8 +529,8 @@ fn a_plugin_touches_nothing_that_is_not_its_own() {
 #[test]
 fn every_tool_that_the_plugin_names_exists() {
     let home = Home::new();
-    home.ok(&["setup", "claude-code", "--plugin", "../plugin"]);
-    let mut client = crate::mcp::Client::start(&home, &[]);
+    home.ok("setup claude-code --plugin ../plugin");
+    let mut client = crate::mcp::Client::start(&home, "");
     let known = client.names();
     for file in [
         "commands/search.md",
@@ -657,12 +619,12 @@ proptest! {
     fn any_settings_come_back(settings in json()) {
         let home = Home::new();
         home.file(".gemini/settings.json", &settings);
-        home.ok(&["setup", "gemini"]);
+        home.ok("setup gemini");
         let put = home.read(".gemini/settings.json");
         prop_assert!(put.contains("\"mcpServers\"") && put.contains("hook gemini"));
-        home.ok(&["setup", "gemini"]);
+        home.ok("setup gemini");
         prop_assert_eq!(home.read(".gemini/settings.json"), put);
-        home.ok(&["setup", "gemini", "--remove"]);
+        home.ok("setup gemini --remove");
         prop_assert_eq!(home.read(".gemini/settings.json"), settings);
     }
 }

@@ -24,7 +24,8 @@ impl TestStore {
     }
 
     pub(crate) fn root(&self) -> PathBuf {
-        self.dir.path().join("store")
+        let dir = self.dir.path().canonicalize();
+        dir.expect("there").join("store")
     }
 
     pub(crate) fn store(&self) -> Store {
@@ -50,7 +51,9 @@ impl TestStore {
     }
 
     pub(crate) fn file(&self, name: &str, text: &str) {
-        fs::write(self.root().join(name), text).expect("a file");
+        let path = self.root().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("a file");
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
@@ -96,6 +99,20 @@ pub(crate) fn rename(from: &str, to: &str) -> ChangeRequest {
 pub(crate) fn delete(paths: &[&str]) -> ChangeRequest {
     ChangeRequest::Delete {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+    }
+}
+
+pub(crate) fn typed(category: &str) -> Fields {
+    Fields {
+        category: Some(category.to_owned()),
+        ..Fields::default()
+    }
+}
+
+pub(crate) fn named(name: &str) -> Fields {
+    Fields {
+        name: Some(name.to_owned()),
+        ..Fields::default()
     }
 }
 

@@ -1,10 +1,10 @@
 //! A temporary home in which the program runs.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -113,10 +113,10 @@ impl Home {
     }
 
     /// The command that runs the program in the project.
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &(impl Words + ?Sized)) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tome"));
         command
-            .args(args)
+            .args(args.words())
             .current_dir(self.project())
             .env_clear()
             .env("HOME", self.path())
@@ -127,9 +127,40 @@ impl Home {
         command
     }
 
+    /// The command that runs the program behind commands of a shell.
+    pub(crate) fn command_after(&self, shell: &str, args: &(impl Words + ?Sized)) -> Command {
+        let program = self.command(args);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell}; exec \"$0\" \"$@\"")]);
+        command.arg(program.get_program()).args(program.get_args());
+        command.current_dir(self.project()).env_clear();
+        for (name, value) in program.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command
+    }
+
+    /// Runs git in the project; returns what it prints, if it succeeds.
+    pub(crate) fn git(&self, args: &(impl Words + ?Sized)) -> Option<String> {
+        let output = self.git_command(args).output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(text)
+    }
+
+    /// The command that runs git in the project, as kim.
+    pub(crate) fn git_command(&self, args: &(impl Words + ?Sized)) -> Command {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"]);
+        command.args(args.words()).current_dir(self.project());
+        command
+            .env("HOME", self.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+    }
+
     /// Runs the program up to a step of its change; `None` if it ended before. Only a debug build
     /// can be paused.
-    pub(crate) fn paused_at(&self, args: &[&str], step: usize) -> Option<Paused> {
+    pub(crate) fn paused_at(&self, args: &(impl Words + ?Sized), step: usize) -> Option<Paused> {
         let mut child = self
             .command(args)
             .env("TOME_PAUSE_AT", step.to_string())
@@ -150,13 +181,27 @@ impl Home {
         None
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> RunOutput {
-        RunOutput::of(&self.command(args).output().expect("the program runs"))
+    pub(crate) fn run(&self, args: &(impl Words + ?Sized)) -> RunOutput {
+        RunOutput::of_command(&mut self.command(args))
+    }
+
+    /// Runs the program in another directory.
+    pub(crate) fn run_in(&self, dir: &Path, args: &(impl Words + ?Sized)) -> RunOutput {
+        RunOutput::of_command(self.command(args).current_dir(dir))
+    }
+
+    /// Runs the program with variables set.
+    pub(crate) fn run_with<V: AsRef<OsStr>, const N: usize>(
+        &self,
+        set: [(&str, V); N],
+        args: &(impl Words + ?Sized),
+    ) -> RunOutput {
+        RunOutput::of_command(self.command(args).envs(set))
     }
 
     /// Runs the program as a user without root's privileges, for whom file modes apply. The home
     /// belongs to that user afterwards.
-    pub(crate) fn run_without_rights(&self, args: &[&str]) -> RunOutput {
+    pub(crate) fn run_without_rights(&self, args: &(impl Words + ?Sized)) -> RunOutput {
         let owner = fs::metadata(self.path()).expect("there").uid();
         let copy = self.path().join("tome");
         if owner == 0 {
@@ -170,41 +215,63 @@ impl Home {
         let mut command = self.command(args);
         if copy.exists() {
             let mut other = Command::new(&copy);
-            other.args(args).current_dir(self.project()).env_clear();
+            other.args(args.words()).current_dir(self.project());
+            other.env_clear();
             other.env("HOME", self.path()).env("TZ", "UTC");
             other.uid(NOBODY).gid(NOBODY);
             // That user cannot write where coverage goes, and nothing else may appear here.
             other.envs(coverage().map(|(name, _)| (name, "/dev/null")));
             command = other;
         }
-        RunOutput::of(&command.output().expect("the program runs"))
+        RunOutput::of_command(&mut command)
     }
 
     /// Runs the program, which must succeed; returns its output.
-    pub(crate) fn ok(&self, args: &[&str]) -> String {
+    pub(crate) fn ok(&self, args: &(impl Words + ?Sized)) -> String {
         let output = self.run(args);
-        assert_eq!(output.code, 0, "{args:?}: {output:?}");
+        assert_eq!(output.code, 0, "{:?}: {output:?}", args.words());
         output.out
     }
 
-    pub(crate) fn run_with_input(&self, args: &[&str], input: &[u8]) -> RunOutput {
-        let mut child = self
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program runs");
-        let mut stdin = child.stdin.take().expect("piped");
-        stdin.write_all(input).expect("input is read");
-        drop(stdin);
-        RunOutput::of(&child.wait_with_output().expect("the program ends"))
+    /// Runs the program, which must fail; returns its errors.
+    pub(crate) fn fails(&self, args: &(impl Words + ?Sized)) -> String {
+        let output = self.run(args);
+        assert_eq!(output.code, 2, "{:?}: {output:?}", args.words());
+        output.err
+    }
+
+    /// Runs the program, which must find nothing, or tell that a check failed.
+    pub(crate) fn finds_nothing(&self, args: &(impl Words + ?Sized)) -> RunOutput {
+        let output = self.run(args);
+        assert_eq!(output.code, 1, "{:?}: {output:?}", args.words());
+        output
+    }
+
+    /// Runs the program with `--json`, which must succeed; returns the object.
+    pub(crate) fn json(&self, args: &(impl Words + ?Sized)) -> Value {
+        let args = [args.words(), vec!["--json".to_owned()]].concat();
+        json_of(&self.ok(&args))
+    }
+
+    pub(crate) fn run_with_input(
+        &self,
+        args: &(impl Words + ?Sized),
+        input: impl AsRef<[u8]>,
+    ) -> RunOutput {
+        run_with_input(&mut self.command(args), input)
     }
 
     pub(crate) fn file(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// Writes a program for a shell.
+    pub(crate) fn script(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.file(path, text);
+        chmod(&path, 0o755);
         path
     }
 
@@ -248,7 +315,71 @@ impl Home {
     }
 }
 
+/// The arguments of a run: a list of words, or a command line as one types it, in which a word with
+/// blanks stands in single quotes.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (at, part) in self.split('\'').enumerate() {
+            match at % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<T: AsRef<str>> Words for [T] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<T: AsRef<str>, const N: usize> Words for [T; N] {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+impl<T: AsRef<str>> Words for Vec<T> {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
+}
+
+/// Runs a command with this on its standard input.
+pub(crate) fn run_with_input(command: &mut Command, input: impl AsRef<[u8]>) -> RunOutput {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_ref()).expect("input is read");
+    drop(stdin);
+    RunOutput::of(&child.wait_with_output().expect("it ends"))
+}
+
 impl RunOutput {
+    /// Runs a command.
+    pub(crate) fn of_command(command: &mut Command) -> Self {
+        Self::of(&command.output().expect("it runs"))
+    }
+
     pub(crate) fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
@@ -309,6 +440,28 @@ pub(crate) fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), target).expect("copied");
         }
     }
+}
+
+pub(crate) fn chmod(path: impl AsRef<Path>, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+/// Makes a pipe, which nobody writes into.
+pub(crate) fn mkfifo(at: impl AsRef<Path>) {
+    let made = Command::new("mkfifo").arg(at.as_ref()).status();
+    assert!(made.expect("mkfifo runs").success());
+}
+
+pub(crate) fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// An object with the fields of another one, too.
+pub(crate) fn merged(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
 }
 
 /// Today's date, as the program writes it.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, ends, has, lacks, starts};
+use crate::support::{Home, has, json_of, lacks, starts};
 
 const ID: &str = "22222222-3333-4444-8555-666666666666";
 
@@ -83,7 +83,7 @@ fn session(home: &Home) -> String {
 
 fn toc(home: &Home, args: &[&str]) -> Value {
     let all: Vec<&str> = ["toc", "--json"].iter().chain(args).copied().collect();
-    serde_json::from_str(&home.ok(&all)).expect("JSON")
+    json_of(&home.ok(&all))
 }
 
 fn ids(nodes: &Value) -> Vec<String> {
@@ -105,7 +105,7 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
         json!([{ "project": home.project(), "sessions": 1, "commits": 1 }])
     );
     has(
-        home.ok(&["toc"]),
+        home.ok("toc"),
         ["• project (1 session, 1 commit): fix(history): remove stale locks"],
     );
     for (parent, children) in [
@@ -149,8 +149,7 @@ fn a_session_is_walked_from_its_year_down_to_its_lines() {
         assert_eq!(starting(label)["citations"][0], citation, "{label}");
     }
     let grip = starting("Committed")["grips"][0].as_str().expect("a grip");
-    let shown: Value =
-        serde_json::from_str(&home.ok(&["grip", grip, "--before", "1", "--json"])).expect("JSON");
+    let shown = home.json(&["grip", grip, "--before", "1"]);
     assert_eq!(shown["state"], "current");
     let lines = |name: &str| shown[name].as_array().map_or(0, Vec::len);
     assert_eq!(
@@ -178,24 +177,19 @@ fn the_session_as_a_whole_has_a_node_of_its_own() {
     has(title.to_lowercase(), ["stale lock"]);
     let plain = home.ok(&["toc", "--log", ID]);
     has(&plain, ["Committed: fix(history): remove stale locks  L4"]);
-    assert_eq!(home.run(&["toc", "--log", "none"]).code, 2);
-    assert_eq!(home.run(&["toc", "toc:day:2020-01-01"]).code, 1);
-    let wrong = home.run(&["toc", "toc:day:2020"]);
-    assert_eq!(wrong.code, 2);
-    has(&wrong.err, ["toc:day:2024-01-15"]);
+    home.fails("toc --log none");
+    home.finds_nothing("toc toc:day:2020-01-01");
+    has(home.fails("toc toc:day:2020"), ["toc:day:2024-01-15"]);
 }
 
 #[test]
 fn a_rebuilt_timeline_is_the_same_and_a_grown_log_changes_only_its_last_nodes() {
     let home = Home::new();
     let log = home.file(&path(&home), session(&home));
-    let before = home.ok(&["toc", "--level", "segment", "--json"]);
-    assert_eq!(
-        home.ok(&["toc", "--level", "segment", "--json", "--rebuild"]),
-        before
-    );
+    let before = home.ok("toc --level segment --json");
+    assert_eq!(home.ok("toc --level segment --json --rebuild"), before);
     fs::remove_dir_all(home.path().join(".cache/tome/timeline")).expect("removed");
-    assert_eq!(home.ok(&["toc", "--level", "segment", "--json"]), before);
+    assert_eq!(home.ok("toc --level segment --json"), before);
     let mut grown = fs::read_to_string(&log).expect("text");
     let said = text("Added an error that names the process which holds the lock.");
     grown.push_str(&record(
@@ -206,11 +200,8 @@ fn a_rebuilt_timeline_is_the_same_and_a_grown_log_changes_only_its_last_nodes() 
         &said,
     ));
     fs::write(&log, grown).expect("written");
-    let after = home.ok(&["toc", "--level", "segment", "--json"]);
-    assert_eq!(
-        home.ok(&["toc", "--level", "segment", "--json", "--rebuild"]),
-        after
-    );
+    let after = home.ok("toc --level segment --json");
+    assert_eq!(home.ok("toc --level segment --json --rebuild"), after);
     let nodes = |text: &str| {
         let nodes: Value = serde_json::from_str(text).expect("JSON");
         nodes["nodes"].as_array().expect("nodes").clone()
@@ -245,7 +236,7 @@ fn a_node_that_is_rewritten_keeps_its_former_versions() {
         ));
         grown.push_str(&record(&home, 9 + at, &time, "assistant", &said));
         fs::write(&log, &grown).expect("written");
-        home.ok(&["teleport", "lock"]);
+        home.ok("teleport lock");
         if at == 1 {
             assert_eq!(bullets(&[day, "--version", "1"]), (json!(1), first.clone()));
             assert_ne!(bullets(&[day]).1, first);
@@ -264,31 +255,12 @@ fn a_node_that_is_rewritten_keeps_its_former_versions() {
         bullets(&[day, "--version", &number.to_string()]).1,
         newest["bullets"]
     );
-    let gone = home.run(&["toc", day, "--version", "1"]);
-    assert_eq!(gone.code, 2);
-    has(&gone.err, ["no version 1 is kept"]);
+    has(
+        home.fails(&["toc", day, "--version", "1"]),
+        ["no version 1 is kept"],
+    );
     let shown = home.ok(&["toc", day]);
     has(&shown, [&format!("version {number}; --version shows")]);
-}
-
-#[test]
-fn an_interrupted_build_goes_on_and_a_damaged_record_is_made_anew() {
-    let home = Home::new();
-    home.file(&path(&home), session(&home));
-    let whole = home.ok(&["toc", "--level", "day", "--json"]);
-    let cache = home.path().join(".cache/tome/timeline");
-    let records = fs::read_dir(&cache).expect("a cache").flatten();
-    for record in records {
-        let bytes = fs::read(record.path()).expect("a record");
-        for end in [0, 1, bytes.len() / 2, bytes.len() - 1] {
-            fs::write(record.path(), &bytes[..end]).expect("cut");
-            assert_eq!(
-                home.ok(&["toc", "--level", "day", "--json"]),
-                whole,
-                "{end}"
-            );
-        }
-    }
 }
 
 #[test]
@@ -346,8 +318,7 @@ fn a_build_that_is_killed_at_any_moment_ends_the_same() {
 fn a_grip_shows_its_words_when_the_log_is_gone() {
     let home = Home::new();
     let log = home.file(&path(&home), session(&home));
-    let found: Value =
-        serde_json::from_str(&home.ok(&["teleport", "stale", "lock", "--json"])).expect("JSON");
+    let found = home.json("teleport stale lock");
     let result = &found["results"][0];
     let node = result["node"].as_str().expect("a node");
     starts(node, "toc:segment:2024-12-29:");
@@ -356,7 +327,7 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
     let line = result["line"].as_str().expect("a line");
     has(line, ["lock"]);
     let title = result["title"].as_str().expect("a title");
-    let printed = home.ok(&["teleport", "stale", "lock"]);
+    let printed = home.ok("teleport stale lock");
     let first = format!("2024-12-29 23:00  project  {title}\n  {line}\n  {node}  grip:");
     starts(&printed, &first);
     let grip = result["grips"][0].as_str().expect("a grip");
@@ -364,10 +335,9 @@ fn a_grip_shows_its_words_when_the_log_is_gone() {
     fs::remove_file(log).expect("removed");
     let shown = home.ok(&["grip", grip]);
     has(&shown, ["lock", "The log is gone"]);
-    let unknown = home.run(&["grip", "grip:1:none"]);
-    assert_eq!(unknown.code, 1);
+    let unknown = home.finds_nothing("grip grip:1:none");
     has(&unknown.err, ["no grip"]);
-    assert_eq!(home.run(&["teleport", "stale"]).code, 1);
+    home.finds_nothing("teleport stale");
 }
 
 #[test]
@@ -395,8 +365,7 @@ fn a_question_leads_to_a_paragraph_that_no_bullet_tells() {
         log += &record(&home, 50 + at, &time(at), role, &content);
     }
     let log = home.file(&path(&home), log);
-    let found = home.ok(&["teleport", "--json", "why is a deep herd refused?"]);
-    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let found = home.json("teleport 'why is a deep herd refused?'");
     let first = &found["results"][0];
     let line = first["line"].as_str().expect("a line");
     assert!(line.starts_with("2. Ancestry: the walk ends"), "{found}");
@@ -411,9 +380,10 @@ fn a_question_leads_to_a_paragraph_that_no_bullet_tells() {
     has(&told, ["the person interrupted the agent"]);
     fs::remove_file(log).expect("removed");
     has(home.ok(&["grip", grip]), ["hundred zebras"]);
-    let wrong = home.run(&["teleport", "--all-refs and --tags"]);
-    assert_eq!(wrong.code, 2);
-    has(&wrong.err, ["goes behind --"]);
+    has(
+        home.fails("teleport '--all-refs and --tags'"),
+        ["goes behind --"],
+    );
 }
 
 #[test]
@@ -432,8 +402,7 @@ fn every_id_opens_also_those_of_a_session_that_goes_on_in_a_copy() {
         shown.push(node["id"].as_str().expect("an id").to_owned());
         shown.extend(ids(&node["children"]));
     }
-    let found = home.ok(&["teleport", "--json", "stale lock"]);
-    let found: Value = serde_json::from_str(&found).expect("JSON");
+    let found = home.json("teleport 'stale lock'");
     let nodes = found["results"].as_array().expect("results").iter();
     shown.extend(nodes.map(|one| one["node"].as_str().expect("an id").to_owned()));
     assert!(shown.len() > 6, "{shown:?}");
@@ -482,8 +451,7 @@ fn a_grip_that_was_shown_is_opened_after_the_log_grew_and_when_it_is_gone() {
     shown.extend(grips(&home, "year"));
     assert!(shown.len() > 4, "{shown:?}");
     let opens = |grip: &str| -> String {
-        let answer: Value =
-            serde_json::from_str(&home.ok(&["grip", grip, "--json"])).expect("JSON");
+        let answer = home.json(&["grip", grip]);
         answer["state"].as_str().expect("a state").to_owned()
     };
     let grown: String = (20..1020).map(said).collect();
@@ -497,7 +465,7 @@ fn a_grip_that_was_shown_is_opened_after_the_log_grew_and_when_it_is_gone() {
     for grip in &shown {
         assert_eq!(opens(grip), "current", "{grip}");
     }
-    assert_eq!(home.run(&["grip", "lock"]).code, 1, "words are no id");
+    home.finds_nothing("grip lock");
     fs::remove_file(&log).expect("removed");
     for grip in shown.iter().chain(&now) {
         assert_eq!(opens(grip), "gone", "{grip}");
@@ -510,7 +478,7 @@ fn events_are_listed_between_two_times_with_both_ends() {
     home.file(&path(&home), session(&home));
     let events = |args: &[&str]| -> Value {
         let all: Vec<&str> = ["events", "--json"].iter().chain(args).copied().collect();
-        serde_json::from_str(&home.ok(&all)).expect("JSON")
+        json_of(&home.ok(&all))
     };
     let span = [
         "--from",
@@ -532,7 +500,7 @@ fn events_are_listed_between_two_times_with_both_ends() {
         (few["events"].as_array().map(Vec::len), &few["has_more"]),
         (Some(2), &json!(true))
     );
-    assert_eq!(home.run(&["events", "--from", "soon"]).code, 2);
+    home.fails("events --from soon");
 }
 
 /// Settings that name a program for the summaries: a shell script.
@@ -571,7 +539,7 @@ echo '```'
             assert_eq!(node["bullets"][0]["text"], "told by the program", "{node}");
             let grip = node["bullets"][0]["grips"][0].as_str().expect("a grip");
             let args = [&["grip", "--json", grip], &settings[..]].concat();
-            let opened: Value = serde_json::from_str(&home.ok(&args)).expect("JSON");
+            let opened = json_of(&home.ok(&args));
             assert_eq!(opened["state"], "current", "{opened}");
         }
     }
@@ -630,7 +598,7 @@ fn the_status_says_what_there_is_and_what_is_out_of_date_and_makes_nothing() {
     let home = Home::new();
     let log = home.file(&path(&home), session(&home));
     let status = || {
-        let text = home.ok(&["toc", "--status", "--json"]);
+        let text = home.ok("toc --status --json");
         serde_json::from_str::<Value>(&text).expect("JSON")
     };
     let before = status();
@@ -669,9 +637,9 @@ fn the_status_says_what_there_is_and_what_is_out_of_date_and_makes_nothing() {
     fs::write(&log, grown).expect("written");
     assert_eq!(status()["outdated"], 1);
     assert_eq!(status()["outdated"], 1, "looking makes nothing");
-    let shown = home.ok(&["toc", "--status"]);
+    let shown = home.ok("toc --status");
     has(&shown, ["1 out of date; tome toc"]);
-    home.ok(&["toc"]);
+    home.ok("toc");
     assert_eq!(status()["outdated"], 0);
     assert!(
         status()["former_versions"]
@@ -710,7 +678,7 @@ fn days_are_those_of_the_person() {
 }
 
 #[test]
-fn a_wrong_bit_in_the_cache_changes_no_answer() {
+fn a_damaged_record_in_the_cache_is_made_anew() {
     let home = Home::new();
     home.file(&path(&home), session(&home));
     let answer = || -> Vec<String> {
@@ -733,6 +701,10 @@ fn a_wrong_bit_in_the_cache_changes_no_answer() {
             fs::write(cache.join(&name), &wrong).expect("written");
             assert!(answer() == right, "{name}: byte {at}");
         }
+        for end in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+            fs::write(cache.join(&name), &bytes[..end]).expect("cut");
+            assert!(answer() == right, "{name}: cut after {end}");
+        }
     }
 }
 
@@ -748,20 +720,14 @@ fn the_files_of_a_node_are_masked() {
         ("assistant", text("The file is written now, as you asked.")),
     ];
     let lines = lines.iter().enumerate().map(|(at, (role, content))| {
-        record(
-            &home,
-            at,
-            &format!("2026-01-02T10:0{at}:00Z"),
-            role,
-            content,
-        )
+        let time = format!("2026-01-02T10:0{at}:00Z");
+        record(&home, at, &time, role, content)
     });
     let lines: String = lines.collect();
     home.file(&path(&home), lines);
     for level in ["segment", "day", "week", "month", "year"] {
         let shown = home.ok(&["toc", "--json", "--level", level]);
-        assert!(!shown.contains(&token), "{level}: {shown}");
+        lacks(&shown, [&token]);
     }
-    let shown = home.ok(&["toc", "--json", "--level", "segment"]);
-    assert!(shown.contains("masked"), "{shown}");
+    has(home.ok("toc --json --level segment"), ["masked"]);
 }

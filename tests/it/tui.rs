@@ -444,7 +444,7 @@ fn the_terminal_is_given_back_whatever_ends_the_program() {
 #[test]
 fn without_a_terminal_it_says_so() {
     let home = shop();
-    let output = home.run(&[]);
+    let output = home.run("");
     assert_eq!(output.code, 2);
     has(&output.err, ["needs a terminal"]);
     assert!(Path::new(&home.project()).exists());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Home, RunOutput, has};
+use crate::support::{Home, RunOutput, has, mkfifo, not_run};
 
 /// How long an answer may take, on a busy machine with a slow build. No wait itself takes ten seconds.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -20,8 +20,10 @@ struct Run {
 }
 
 impl Run {
-    fn start(home: &Home, args: &[&str]) -> Self {
-        let output = home.path().join(format!("output-{}", args.join("-")));
+    fn start(home: &Home, args: &str) -> Self {
+        let output = home
+            .path()
+            .join(format!("output-{}", args.replace(' ', "-")));
         let create = |ending: &str| File::create(output.with_extension(ending)).expect("a file");
         let mut command = home.command(args);
         command.stdout(create("out")).stderr(create("err"));
@@ -63,15 +65,14 @@ fn pipe(at: &Path) {
     drop(fs::remove_dir_all(at));
     drop(fs::remove_file(at));
     fs::create_dir_all(at.parent().expect("a folder")).expect("a folder");
-    let made = Command::new("mkfifo").arg(at).status();
-    assert!(made.expect("mkfifo runs").success());
+    mkfifo(at);
 }
 
 fn home() -> Home {
     let home = Home::new();
-    home.file("project/.memory/MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
-    home.file(
-        "project/.memory/a.md",
+    home.memory("MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
+    home.memory(
+        "a.md",
         "---\nname: A\ndescription: d\ntype: user\n---\n\nRun `lib/kit.sh`, walrus.\n",
     );
     let record = json!({ "type": "user", "uuid": "u1", "sessionId": "s1", "cwd": home.project(),
@@ -88,11 +89,11 @@ fn a_process_that_keeps_the_lock_of_the_logs_holds_no_search_up() {
     let lock = File::options().write(true).open(lock).expect("a lock");
     lock.lock().expect("held");
     let all = [
-        (&["recall", "walrus", "--all"][..], "feed the walrus"),
-        (&["find", "walrus", "--all"], "feed the walrus"),
-        (&["logs", "--all"], "s1"),
-        (&["toc", "--all"], "walrus"),
-        (&["stats", "--all"], "1"),
+        ("recall walrus --all", "feed the walrus"),
+        ("find walrus --all", "feed the walrus"),
+        ("logs --all", "s1"),
+        ("toc --all", "walrus"),
+        ("stats --all", "1"),
     ];
     let runs = all.map(|(args, said)| (args, said, Run::start(&home, args)));
     for (args, said, run) in runs {
@@ -106,7 +107,7 @@ fn a_process_that_keeps_the_lock_of_the_logs_holds_no_search_up() {
 #[test]
 fn who_uses_an_older_index_because_another_keeps_the_lock_is_told() {
     let home = home();
-    home.ok(&["recall", "walrus", "--all"]);
+    home.ok("recall walrus --all");
     let lock = home.path().join(".cache/tome/corpus/lock");
     let lock = File::options().write(true).open(lock).expect("a lock");
     lock.lock().expect("held");
@@ -114,11 +115,7 @@ fn who_uses_an_older_index_because_another_keeps_the_lock_is_told() {
         "timestamp": "2026-01-02T11:00:00Z",
         "message": { "role": "user", "content": "and the zebra" } });
     home.file(".claude/projects/-p/s2.jsonl", format!("{said}\n"));
-    for args in [
-        &["recall", "walrus", "--all"][..],
-        &["find", "walrus", "--all"],
-        &["logs", "--all"],
-    ] {
+    for args in ["recall walrus --all", "find walrus --all", "logs --all"] {
         let output = Run::start(&home, args).end();
         let output = output.unwrap_or_else(|| panic!("{args:?} waits"));
         assert_eq!(output.code, 0, "{args:?}: {output:?}");
@@ -132,7 +129,7 @@ fn who_uses_an_older_index_because_another_keeps_the_lock_is_told() {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": { "name": "test", "version": "1" } } });
     let asked = format!("{begin}\n{call}\n");
-    let output = home.run_with_input(&["mcp"], asked.as_bytes());
+    let output = home.run_with_input("mcp", asked);
     has(&output.out, ["searched as they were read last"]);
 }
 
@@ -148,14 +145,8 @@ fn repository() -> Option<Home> {
         "rm -q lib/kit.sh",
         "commit -qm second",
     ] {
-        let git = Command::new("git")
-            .args(["-c", "user.name=kim", "-c", "user.email=kim@example.com"])
-            .args(args.split(' '))
-            .current_dir(home.project())
-            .env("HOME", home.path())
-            .status();
-        if !git.is_ok_and(|status| status.success()) {
-            crate::support::not_run("there is no git");
+        if home.git(args).is_none() {
+            not_run("there is no git");
             return None;
         }
     }
@@ -188,7 +179,7 @@ fn a_pipe_in_any_place_of_a_repository_holds_nobody_up() {
                 config + "[diff]\n\torderFile = /dev/zero\n",
             );
         }
-        let started = ["curate", "doctor", "rehome"].map(|verb| Run::start(&home, &[verb]));
+        let started = ["curate", "doctor", "rehome"].map(|verb| Run::start(&home, verb));
         runs.push((place, home, started));
     }
     for (place, _home, started) in runs {
@@ -209,11 +200,11 @@ fn a_pipe_in_any_place_of_a_repository_holds_nobody_up() {
 #[test]
 fn the_git_of_a_killed_tome_ends() {
     if !Path::new("/proc/self/cmdline").exists() {
-        return crate::support::not_run("there is no /proc");
+        return not_run("there is no /proc");
     }
     let Some(home) = repository() else { return };
     pipe(&home.project().join(".git/HEAD"));
-    let mut run = Run::start(&home, &["curate"]);
+    let mut run = Run::start(&home, "curate");
     let gits = || -> Vec<String> {
         let about = home.path().display().to_string();
         let is_git = |id: &String| {
@@ -255,7 +246,7 @@ fn the_git_of_a_killed_tome_ends() {
 fn a_stopped_change_holds_others_up_for_less_than_ten_seconds() {
     let home = home();
     let paused = (1..).find_map(|step| {
-        let paused = home.paused_at(&["append", "a.md", "--content", "x"], step)?;
+        let paused = home.paused_at("append a.md --content x", step)?;
         if paused.at.contains("stage") {
             return Some(paused);
         }
@@ -264,10 +255,10 @@ fn a_stopped_change_holds_others_up_for_less_than_ten_seconds() {
     });
     let paused = paused.expect("a change with steps");
     let runs = [
-        (&["append", "a.md", "--content", "y"][..], 2),
-        (&["review", "--accept", "all"], 2),
-        (&["list"], 0),
-        (&["recall", "walrus"], 0),
+        ("append a.md --content y", 2),
+        ("review --accept all", 2),
+        ("list", 0),
+        ("recall walrus", 0),
     ];
     let runs = runs.map(|(args, code)| (args, code, Run::start(&home, args)));
     for (args, code, run) in runs {
@@ -277,5 +268,5 @@ fn a_stopped_change_holds_others_up_for_less_than_ten_seconds() {
         assert!(code == 0 || told, "{args:?}: {output:?}");
     }
     paused.kill();
-    home.ok(&["append", "a.md", "--content", "z"]);
+    home.ok("append a.md --content z");
 }

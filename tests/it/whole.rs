@@ -16,39 +16,23 @@ use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 use tome::core::{Error, Result};
 
-use crate::store::{author, change_context, delete, patch, rename};
-use crate::support::{Home, has, recover_all, tree};
-
-/// A facts store and a history.
-struct TestStore {
-    dir: tempfile::TempDir,
-}
+use crate::store::{TestStore, append as adding, author, change_context, delete, patch, rename};
+use crate::support::{Home, chmod, has, recover_all, tree};
 
 impl TestStore {
-    fn new(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+    /// A facts store with these files.
+    fn of(files: &[(&str, &str)]) -> Self {
+        let bench = Self::new(Layout::Facts);
         for (path, text) in files {
-            let path = dir.path().join("store").join(path);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, text).expect("written");
+            let folder = bench.path(path);
+            fs::create_dir_all(folder.parent().expect("a folder")).expect("made");
+            bench.file(path, text);
         }
-        Self { dir }
+        bench
     }
 
-    fn root(&self) -> PathBuf {
-        self.dir.path().canonicalize().expect("there").join("store")
-    }
-
-    fn file(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.root().join(path)
-    }
-
-    fn text(&self, path: &str) -> String {
-        fs::read_to_string(self.file(path)).expect("text")
-    }
-
-    fn history(&self) -> History {
-        History::open(&self.dir.path().join("data"))
     }
 
     fn observed(
@@ -56,20 +40,33 @@ impl TestStore {
         observer: impl Fn(&str) -> std::io::Result<()> + Send + Sync + 'static,
     ) -> History {
         let observer: Observer = Arc::new(observer);
-        History::with_observer(&self.dir.path().join("data"), observer)
+        History::with_observer(&self.dir.path().join("history"), observer)
     }
 
     fn plan(&self, request: &ChangeRequest) -> Result<Change> {
-        let store = Store::open("s", &self.root(), Some(Layout::Facts))?;
-        plan(&store, request, &change_context())
+        plan(&self.store(), request, &change_context())
     }
 
-    fn make(&self, history: &History, request: &ChangeRequest) -> Result<()> {
+    fn make_by(&self, history: &History, request: &ChangeRequest) -> Result<()> {
         let (author, moment) = (&author(), &change_context().moment);
         plan_and_commit::<Error>(history, &[&self.root()], author, moment, || {
             self.plan(request)
         })
         .map(drop)
+    }
+
+    /// No temporary file is left.
+    fn is_clean(&self) {
+        let left = tree(&self.root());
+        assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    }
+
+    fn lose_temporary_files(&self) {
+        for name in tree(&self.root()).into_keys() {
+            if name.contains(".tome-") {
+                fs::remove_file(self.path(&name)).expect("removed");
+            }
+        }
     }
 
     fn recover(&self, history: &History) -> Result<()> {
@@ -101,6 +98,16 @@ fn failing_from(at: &'static str) -> impl Fn(&str) -> std::io::Result<()> + Send
     }
 }
 
+/// An observer that fails at every step that starts with `at`.
+fn failing_at(at: &'static str) -> impl Fn(&str) -> std::io::Result<()> + Send + Sync + Copy {
+    move |step: &str| {
+        if step.starts_with(at) {
+            return Err(std::io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     let home = Home::new();
@@ -108,7 +115,7 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     home.file("project/data/memory/zz/b.md", "# B\n\ntwo\n");
     let before = tree(&home.project());
     let closed = home.project().join("data/memory/zz");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
+    chmod(&closed, 0o555);
     let facts = home.project().join("data/memory/facts");
     let changed = || fs::metadata(&facts).expect("there").modified().ok();
     let untouched = changed();
@@ -126,26 +133,26 @@ fn a_folder_without_rights_stops_the_whole_change_and_not_the_store() {
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(home.run_without_rights(&["undo"]).code, 0);
     assert_eq!(tree(&home.project()), before);
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
+    chmod(&closed, 0o755);
 }
 
 #[test]
 fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
-    let bench = TestStore::new(&[
+    let bench = TestStore::of(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
     let rename = rename("facts/b.md", "facts/c.md");
-    fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
+    fs::write(bench.path("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
     let history = bench.observed(failing_from("set aside facts/b.md"));
-    bench.make(&history, &rename).expect_err("fails");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\nsee [b](c.md)\n");
+    bench.make_by(&history, &rename).expect_err("fails");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\nsee [b](c.md)\n");
     let edited = "# A\n\nsee [b](c.md)\nan agent's line\n";
-    fs::write(bench.file("facts/a.md"), edited).expect("written");
+    fs::write(bench.path("facts/a.md"), edited).expect("written");
     bench.recover(&bench.history()).expect("settles");
-    assert_eq!(bench.text("facts/a.md"), edited);
-    assert_eq!(bench.text("facts/b.md"), "# B\n\ntwo\n");
-    assert!(!bench.file("facts/c.md").exists());
+    assert_eq!(bench.read("facts/a.md"), edited);
+    assert_eq!(bench.read("facts/b.md"), "# B\n\ntwo\n");
+    assert!(!bench.path("facts/c.md").exists());
     let records = bench.history().records().expect("readable");
     assert_eq!(records.len(), 1, "the part that stands is recorded");
     assert_eq!(records[0].files[0].path, "facts/a.md");
@@ -153,22 +160,16 @@ fn an_edit_of_a_file_that_was_replaced_before_a_crash_stays() {
 
 #[test]
 fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
-    let bench = TestStore::new(&[
+    let bench = TestStore::of(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
     let history = bench.observed(failing_from("set aside facts/b.md"));
     bench
-        .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
+        .make_by(&history, &delete(&["facts/a.md", "facts/b.md"]))
         .expect_err("fails");
     // The recovery succeeds in everything except restoring this one file.
-    let stuck = |step: &str| {
-        if step.starts_with("put back facts/a.md") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            Ok(())
-        }
-    };
+    let stuck = failing_at("put back facts/a.md");
     let error = bench
         .recover(&bench.observed(stuck))
         .expect_err("one file is left");
@@ -178,40 +179,34 @@ fn a_file_that_cannot_be_taken_back_is_named_and_the_store_goes_on() {
     has(&intents[0].problems[0], ["facts/a.md"]);
     // Another file of the store can be changed meanwhile.
     bench
-        .make(&bench.observed(stuck), &patch("facts/b.md", "two", "2"))
+        .make_by(&bench.observed(stuck), &patch("facts/b.md", "two", "2"))
         .expect("the store goes on");
     bench.recover(&bench.history()).expect("settles");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\none\n");
     assert!(bench.history().intents().is_empty());
 }
 
 #[test]
 fn a_change_of_a_file_that_could_not_be_taken_back_makes_the_old_one_history() {
-    let bench = TestStore::new(&[
+    let bench = TestStore::of(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
     let rename = rename("facts/b.md", "facts/c.md");
-    fs::write(bench.file("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
+    fs::write(bench.path("facts/a.md"), "# A\n\nsee [b](b.md)\n").expect("written");
     let history = bench.observed(failing_from("set aside facts/b.md"));
-    bench.make(&history, &rename).expect_err("fails");
-    let stuck = |step: &str| {
-        if step.starts_with("exchange back") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            Ok(())
-        }
-    };
+    bench.make_by(&history, &rename).expect_err("fails");
+    let stuck = failing_at("exchange back");
     let history = bench.observed(stuck);
     bench
-        .make(&history, &patch("facts/a.md", "see", "look at"))
+        .make_by(&history, &patch("facts/a.md", "see", "look at"))
         .expect("made");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
     let records = history.records().expect("readable");
     assert_eq!(records.len(), 2, "{records:?}");
     has(&records[0].message, ["in part"]);
     bench.recover(&bench.history()).expect("settles");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\nlook at [b](c.md)\n");
 }
 
 #[test]
@@ -232,29 +227,28 @@ fn undo_gives_the_time_of_a_file_back() {
             .modified()
             .expect("a time")
     };
-    home.ok(&["delete", "facts/a.md"]);
-    home.ok(&["undo"]);
+    home.ok("delete facts/a.md");
+    home.ok("undo");
     assert_eq!(time("a"), long_ago, "after a delete");
-    home.ok(&["patch", "facts/b.md", "--old", "two", "--new", "2"]);
+    home.ok("patch facts/b.md --old two --new 2");
     assert_ne!(time("b"), long_ago);
-    home.ok(&["undo"]);
+    home.ok("undo");
     assert_eq!(time("b"), long_ago, "after a patch");
-    home.ok(&["delete", "facts/a.md"]);
-    let change = home.ok(&["history", "--json", "--limit", "1"]);
-    let change: serde_json::Value = serde_json::from_str(&change).expect("JSON");
+    home.ok("delete facts/a.md");
+    let change = home.json("history --limit 1");
     home.ok(&[
         "restore",
         change["changes"][0]["id"].as_str().expect("an id"),
     ]);
     assert_eq!(time("a"), long_ago, "after a restore");
-    home.ok(&["rename", "facts/a.md", "facts/z.md"]);
+    home.ok("rename facts/a.md facts/z.md");
     assert_eq!(time("z"), long_ago, "after a rename");
 }
 
 #[test]
 fn what_is_written_between_the_last_check_and_the_exchange_is_a_conflict_that_is_planned_again() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let file = bench.file("facts/a.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.path("facts/a.md");
     let written = AtomicBool::new(false);
     let history = bench.observed(move |step| {
         if step == "exchange facts/a.md" && !written.swap(true, Ordering::SeqCst) {
@@ -263,15 +257,15 @@ fn what_is_written_between_the_last_check_and_the_exchange_is_a_conflict_that_is
         Ok(())
     });
     bench
-        .make(&history, &patch("facts/a.md", "one", "1"))
+        .make_by(&history, &patch("facts/a.md", "one", "1"))
         .expect("made");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\n1\nan agent's line\n");
 }
 
 #[test]
 fn what_is_written_into_the_displaced_file_is_a_version_and_merged() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n\nmiddle\n\nend\n")]);
-    let path = bench.file("facts/a.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n\nmiddle\n\nend\n")]);
+    let path = bench.path("facts/a.md");
     let opened = std::sync::Mutex::new(None);
     let begun = AtomicBool::new(false);
     let history = bench.observed(move |step| {
@@ -288,15 +282,14 @@ fn what_is_written_into_the_displaced_file_is_a_version_and_merged() {
         Ok(())
     });
     bench
-        .make(&history, &patch("facts/a.md", "one", "1"))
+        .make_by(&history, &patch("facts/a.md", "one", "1"))
         .expect("made");
-    let text = bench.text("facts/a.md");
+    let text = bench.read("facts/a.md");
     assert_eq!(text, "# A\n\n1\n\nmiddle\n\nend\nan agent's line\n");
     let records = bench.history().records().expect("readable");
     let who: Vec<&str> = records.iter().map(|r| r.author.who.as_str()).collect();
     assert_eq!(who, ["outside", "you", "outside"]);
-    let left = tree(&bench.root());
-    assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    bench.is_clean();
 }
 
 fn append(path: &Path, line: &str) {
@@ -306,7 +299,7 @@ fn append(path: &Path, line: &str) {
 
 #[test]
 fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let request = patch("facts/a.md", "one", "1");
     let (author, moment) = (&author(), &change_context().moment);
     let mut plans = 0;
@@ -314,13 +307,13 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
         let change = bench.plan(&request);
-        append(&bench.file("facts/a.md"), "an agent's line\n");
+        append(&bench.path("facts/a.md"), "an agent's line\n");
         change
     });
     assert!(matches!(made, Err(Error::Conflict(_))), "{made:?}");
     assert_eq!(plans, 20);
     assert_eq!(
-        bench.text("facts/a.md"),
+        bench.read("facts/a.md"),
         format!("# A\n\none\n{}", "an agent's line\n".repeat(plans))
     );
     assert!(bench.history().records().expect("readable").is_empty());
@@ -329,7 +322,7 @@ fn a_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
 #[test]
 fn a_change_is_made_when_its_line_is_in_the_journal() {
     for (step, is_made) in [("record", false), ("record: done", true)] {
-        let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+        let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
         let history = bench.observed(move |now| {
             if now == step {
                 Err(std::io::ErrorKind::PermissionDenied.into())
@@ -337,34 +330,25 @@ fn a_change_is_made_when_its_line_is_in_the_journal() {
                 Ok(())
             }
         });
-        let made = bench.make(&history, &patch("facts/a.md", "one", "1"));
+        let made = bench.make_by(&history, &patch("facts/a.md", "one", "1"));
         assert_eq!(made.is_ok(), is_made, "{step}: {made:?}");
         let text = if is_made {
             "# A\n\n1\n"
         } else {
             "# A\n\none\n"
         };
-        assert_eq!(bench.text("facts/a.md"), text, "{step}");
+        assert_eq!(bench.read("facts/a.md"), text, "{step}");
         let records = bench.history().records().expect("readable");
         assert_eq!(records.len(), usize::from(is_made), "{step}");
         assert!(bench.history().intents().is_empty(), "{step}");
-        let left = tree(&bench.root());
-        assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
-    }
-}
-
-fn add(path: &str, entry: &str) -> ChangeRequest {
-    ChangeRequest::Append {
-        path: path.to_owned(),
-        entry: entry.to_owned(),
-        fields: Default::default(),
+        bench.is_clean();
     }
 }
 
 #[test]
 fn a_new_file_that_somebody_made_meanwhile_is_added_to() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let file = bench.file("facts/new.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.path("facts/new.md");
     let history = bench.observed(move |step| {
         if step == "place facts/new.md" && !file.exists() {
             fs::write(&file, "theirs\n").expect("written");
@@ -372,64 +356,50 @@ fn a_new_file_that_somebody_made_meanwhile_is_added_to() {
         Ok(())
     });
     bench
-        .make(&history, &add("facts/new.md", "mine\n"))
+        .make_by(&history, &adding("facts/new.md", "mine\n"))
         .expect("made");
-    assert_eq!(bench.text("facts/new.md"), "theirs\nmine\n");
+    assert_eq!(bench.read("facts/new.md"), "theirs\nmine\n");
 }
 
 #[test]
 fn a_new_file_that_cannot_be_placed_leaves_nothing_behind() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let before = tree(&bench.root());
-    let history = bench.observed(|step| {
-        if step.starts_with("place") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            Ok(())
-        }
-    });
-    let failed = bench.make(&history, &add("people/new.md", "mine\n"));
+    let history = bench.observed(failing_at("place"));
+    let failed = bench.make_by(&history, &adding("people/new.md", "mine\n"));
     let error = failed.expect_err("fails");
     assert!(matches!(error, Error::Io { .. }), "{error:?}");
     assert_eq!(tree(&bench.root()), before);
-    assert!(!bench.file("people").exists());
+    assert!(!bench.path("people").exists());
 }
 
 #[test]
 fn what_is_neither_in_place_nor_set_aside_comes_back_from_the_history() {
-    let bench = TestStore::new(&[
+    let bench = TestStore::of(&[
         ("facts/a.md", "# A\n\none\n"),
         ("facts/b.md", "# B\n\ntwo\n"),
     ]);
     let before = tree(&bench.root());
     let history = bench.observed(failing_from("set aside facts/b.md"));
     bench
-        .make(&history, &delete(&["facts/a.md", "facts/b.md"]))
+        .make_by(&history, &delete(&["facts/a.md", "facts/b.md"]))
         .expect_err("fails");
-    for entry in fs::read_dir(bench.file("facts")).expect("reads").flatten() {
-        if entry.file_name().to_string_lossy().contains(".tome-") {
-            fs::remove_file(entry.path()).expect("removed");
-        }
-    }
-    assert!(!bench.file("facts/a.md").exists());
+    bench.lose_temporary_files();
+    assert!(!bench.path("facts/a.md").exists());
     bench.recover(&bench.history()).expect("settles");
     assert_eq!(tree(&bench.root()), before);
 }
 
 #[test]
 fn a_replaced_text_comes_back_from_the_history_where_nothing_else_has_it() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let before = tree(&bench.root());
     let history = bench.observed(failing_from("flush"));
     bench
-        .make(&history, &patch("facts/a.md", "one", "1"))
+        .make_by(&history, &patch("facts/a.md", "one", "1"))
         .expect_err("fails");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\n");
-    for entry in fs::read_dir(bench.file("facts")).expect("reads").flatten() {
-        if entry.file_name().to_string_lossy().contains(".tome-") {
-            fs::remove_file(entry.path()).expect("removed");
-        }
-    }
+    assert_eq!(bench.read("facts/a.md"), "# A\n\n1\n");
+    bench.lose_temporary_files();
     bench.recover(&bench.history()).expect("settles");
     assert_eq!(tree(&bench.root()), before);
     assert!(bench.history().records().expect("readable").is_empty());
@@ -437,33 +407,32 @@ fn a_replaced_text_comes_back_from_the_history_where_nothing_else_has_it() {
 
 #[test]
 fn a_file_that_somebody_made_before_ours_was_placed_is_theirs() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let history = bench.observed(failing_from("place facts/new.md"));
     bench
-        .make(&history, &add("facts/new.md", "mine\n"))
+        .make_by(&history, &adding("facts/new.md", "mine\n"))
         .expect_err("fails");
-    fs::write(bench.file("facts/new.md"), "theirs\n").expect("written");
+    fs::write(bench.path("facts/new.md"), "theirs\n").expect("written");
     bench.recover(&bench.history()).expect("settles");
-    assert_eq!(bench.text("facts/new.md"), "theirs\n");
+    assert_eq!(bench.read("facts/new.md"), "theirs\n");
     assert!(bench.history().records().expect("readable").is_empty());
-    let left = tree(&bench.root());
-    assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    bench.is_clean();
 }
 
 #[test]
 fn a_new_file_goes_when_its_change_is_taken_back_unless_somebody_edited_it() {
     for (edit, stays) in [(None, false), (Some("an agent's line\n"), true)] {
-        let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+        let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
         let history = bench.observed(failing_from("flush"));
         bench
-            .make(&history, &add("facts/new.md", "mine\n"))
+            .make_by(&history, &adding("facts/new.md", "mine\n"))
             .expect_err("fails");
-        assert!(bench.file("facts/new.md").exists());
+        assert!(bench.path("facts/new.md").exists());
         if let Some(line) = edit {
-            append(&bench.file("facts/new.md"), line);
+            append(&bench.path("facts/new.md"), line);
         }
         bench.recover(&bench.history()).expect("settles");
-        assert_eq!(bench.file("facts/new.md").exists(), stays, "{edit:?}");
+        assert_eq!(bench.path("facts/new.md").exists(), stays, "{edit:?}");
         let records = bench.history().records().expect("readable");
         assert_eq!(records.len(), usize::from(stays), "{edit:?}");
         // Its id says when it was made, and is no other's.
@@ -476,7 +445,7 @@ fn a_new_file_goes_when_its_change_is_taken_back_unless_somebody_edited_it() {
 
 #[test]
 fn a_change_of_a_store_that_it_was_not_about_is_refused() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let (author, moment) = (&author(), &change_context().moment);
     let other = bench.dir.path().join("other");
     let request = patch("facts/a.md", "one", "1");
@@ -485,14 +454,14 @@ fn a_change_of_a_store_that_it_was_not_about_is_refused() {
     });
     let error = made.expect_err("refused").to_string();
     has(&error, ["was not about"]);
-    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\none\n");
 }
 
 /// A store with an index, and the change that adds a memory to it.
 fn indexed() -> (TestStore, impl Fn() -> Result<Change>) {
     let memory = "---\nname: a\ndescription: d\ntype: user\n---\n\nbody\n";
     let page = "# Mine\n\n- [a](a.md) — d\n";
-    let bench = TestStore::new(&[("a.md", memory), ("MEMORY.md", page)]);
+    let bench = TestStore::of(&[("a.md", memory), ("MEMORY.md", page)]);
     let request = ChangeRequest::Write {
         path: "b.md".to_owned(),
         content: "text of b\n".to_owned(),
@@ -517,13 +486,13 @@ fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
     let (bench, plan) = indexed();
     let (author, moment) = (&author(), &change_context().moment);
     let seen = plan().expect("planned");
-    append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
+    append(&bench.path("MEMORY.md"), "\nA line of mine.\n");
     let mut plans = 0;
     let outcome = commit_reviewed(&bench.history(), &seen, author, moment, || {
         plans += 1;
         let change = plan();
         if plans == 1 {
-            append(&bench.file("MEMORY.md"), "\nAnd another.\n");
+            append(&bench.path("MEMORY.md"), "\nAnd another.\n");
         }
         change
     });
@@ -531,7 +500,7 @@ fn a_reviewed_change_is_made_on_an_index_that_has_moved_on() {
     assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
     assert_eq!(plans, 2, "planned again on what was there");
     assert_eq!(
-        bench.text("MEMORY.md"),
+        bench.read("MEMORY.md"),
         "# Mine\n\n- [a](a.md) — d\n- [b](b.md) — of b\n\nA line of mine.\n\nAnd another.\n"
     );
 }
@@ -547,25 +516,25 @@ fn a_reviewed_change_that_is_overtaken_every_time_is_given_up_as_a_conflict() {
         plans += 1;
         assert!(plans < 1_000, "it is never given up");
         let change = plan();
-        append(&bench.file("MEMORY.md"), "\nA line of mine.\n");
+        append(&bench.path("MEMORY.md"), "\nA line of mine.\n");
         change
     });
     assert!(matches!(outcome, Err(Error::Conflict(_))), "{outcome:?}");
     assert_eq!(plans, 20);
-    assert!(!bench.file("b.md").exists());
+    assert!(!bench.path("b.md").exists());
 }
 
 #[test]
 fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let mut opened = fs::File::options()
         .append(true)
-        .open(bench.file("facts/a.md"))
+        .open(bench.path("facts/a.md"))
         .expect("opens");
     // The process ends after the change was recorded and before the cleanup.
     let history = bench.observed(failing_from("remove displaced"));
     bench
-        .make(&history, &patch("facts/a.md", "one", "1"))
+        .make_by(&history, &patch("facts/a.md", "one", "1"))
         .expect("recorded, so it is made");
     opened.write_all(b"an agent's line\n").expect("written");
     bench.recover(&bench.history()).expect("settles");
@@ -581,14 +550,13 @@ fn what_is_written_into_a_displaced_file_after_the_record_is_a_version() {
         "of the same moment"
     );
     has(&records[1].message, ["facts/a.md"]);
-    let left = tree(&bench.root());
-    assert!(left.keys().all(|path| !path.contains(".tome-")), "{left:?}");
+    bench.is_clean();
 }
 
 #[test]
 fn a_file_that_was_edited_before_it_could_be_replaced_leaves_no_record() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let file = bench.file("facts/a.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.path("facts/a.md");
     let history = bench.observed(move |step| {
         if step == "stage facts/a.md: done" {
             append(&file, "an agent's line\n");
@@ -597,8 +565,8 @@ fn a_file_that_was_edited_before_it_could_be_replaced_leaves_no_record() {
         Ok(())
     });
     let request = patch("facts/a.md", "one", "1");
-    bench.make(&history, &request).expect_err("fails");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\none\nan agent's line\n");
+    bench.make_by(&history, &request).expect_err("fails");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\none\nan agent's line\n");
     let records = bench.history().records().expect("readable");
     assert!(records.is_empty(), "{records:?}");
     assert!(bench.history().intents().is_empty());
@@ -620,18 +588,18 @@ fn four_thousand_appends_by_a_program_without_locks_are_all_in_some_version() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_written_into_a_replaced_file_is_in_some_version() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let path = bench.file("facts/a.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let path = bench.path("facts/a.md");
     let mut open = fs::File::options().append(true).open(path).expect("opens");
     let writer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(60));
         open.write_all(b"late\n").expect("written");
     });
     let request = patch("facts/a.md", "one", "1");
-    bench.make(&bench.history(), &request).expect("made");
+    bench.make_by(&bench.history(), &request).expect("made");
     writer.join().expect("written");
     let mut versions = bench.versions();
-    versions.push(bench.text("facts/a.md"));
+    versions.push(bench.read("facts/a.md"));
     assert!(
         versions.iter().any(|text| text.contains("late")),
         "{versions:?}"
@@ -639,7 +607,7 @@ fn what_is_written_into_a_replaced_file_is_in_some_version() {
 }
 
 fn appends_against_writes(count: usize) {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\ncount: 0.\n\nlines:\n\n")]);
     let done = AtomicBool::new(false);
     let made = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -651,14 +619,14 @@ fn appends_against_writes(count: usize) {
                     &format!("count: {now}."),
                     &format!("count: {}.", now + 1),
                 );
-                match bench.make(&bench.history(), &request) {
+                match bench.make_by(&bench.history(), &request) {
                     Ok(()) => made.store(now + 1, Ordering::SeqCst),
                     Err(Error::Conflict(_)) => {}
                     Err(error) => panic!("{error}"),
                 }
             }
         });
-        let path = bench.file("facts/a.md");
+        let path = bench.path("facts/a.md");
         for number in 0..count {
             append(&path, &format!("line {number};\n"));
             std::thread::sleep(Duration::from_millis(3));
@@ -673,7 +641,7 @@ fn appends_against_writes(count: usize) {
         done.store(true, Ordering::SeqCst);
     });
     let mut versions = bench.versions();
-    versions.push(bench.text("facts/a.md"));
+    versions.push(bench.read("facts/a.md"));
     let all: std::collections::HashSet<&str> =
         versions.iter().flat_map(|text| text.lines()).collect();
     let lost: Vec<usize> = (0..count)
@@ -685,8 +653,8 @@ fn appends_against_writes(count: usize) {
 
 #[test]
 fn a_change_that_another_program_built_on_is_not_made_twice() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let file = bench.file("facts/a.md");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let file = bench.path("facts/a.md");
     let history = bench.observed(move |step| {
         match step {
             "exchange facts/a.md" => append(&file, "before\n"),
@@ -696,8 +664,8 @@ fn a_change_that_another_program_built_on_is_not_made_twice() {
         Ok(())
     });
     let request = patch("facts/a.md", "one", "1");
-    bench.make(&history, &request).expect("made");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nafter\n");
+    bench.make_by(&history, &request).expect("made");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\n1\nafter\n");
     let kept = bench.versions();
     let before = "# A\n\none\nbefore\n";
     assert!(kept.iter().any(|text| text == before), "{kept:?}");
@@ -706,10 +674,10 @@ fn a_change_that_another_program_built_on_is_not_made_twice() {
 
 #[test]
 fn a_staged_file_is_never_open_to_more_people_than_its_target() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let private = fs::Permissions::from_mode(0o600);
-    fs::set_permissions(bench.file("facts/a.md"), private).expect("a mode");
-    let folder = bench.file("facts");
+    fs::set_permissions(bench.path("facts/a.md"), private).expect("a mode");
+    let folder = bench.path("facts");
     let wide = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&wide);
     let history = bench.observed(move |_| {
@@ -724,22 +692,22 @@ fn a_staged_file_is_never_open_to_more_people_than_its_target() {
         Ok(())
     });
     bench
-        .make(&history, &patch("facts/a.md", "one", "1"))
+        .make_by(&history, &patch("facts/a.md", "one", "1"))
         .expect("made");
     assert_eq!(wide.load(Ordering::SeqCst), 0);
-    let mode = fs::metadata(bench.file("facts/a.md")).expect("there");
+    let mode = fs::metadata(bench.path("facts/a.md")).expect("there");
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
 fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
     use tome::core::change::{Reviewed, commit_reviewed};
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     let request = patch("facts/a.md", "one", "1");
     let history = bench.history();
     let (author, moment) = (&author(), &change_context().moment);
     let seen = bench.plan(&request).expect("planned");
-    append(&bench.file("facts/a.md"), "an agent's line\n");
+    append(&bench.path("facts/a.md"), "an agent's line\n");
     let outcome =
         commit_reviewed(&history, &seen, author, moment, || bench.plan(&request)).expect("planned");
     let Reviewed::Outdated(now) = outcome else {
@@ -748,35 +716,25 @@ fn a_reviewed_change_is_made_as_it_was_seen_or_shown_again() {
     let outcome =
         commit_reviewed(&history, &now, author, moment, || bench.plan(&request)).expect("made");
     assert!(matches!(outcome, Reviewed::Made(_)), "{outcome:?}");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\n1\nan agent's line\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\n1\nan agent's line\n");
 }
 
 #[test]
 fn a_file_that_was_taken_back_is_not_recorded_as_changed() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
     // The old text comes back, but what is left beside it cannot be removed.
-    let stuck = |step: &str| {
-        if step.starts_with("clear") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            Ok(())
-        }
-    };
-    let failing = move |step: &str| {
-        if step.starts_with("flush") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            stuck(step)
-        }
-    };
+    let stuck = failing_at("clear");
+    let failing = move |step: &str| failing_at("flush")(step).and_then(|()| stuck(step));
     let request = patch("facts/a.md", "one", "1");
     bench
-        .make(&bench.observed(failing), &request)
+        .make_by(&bench.observed(failing), &request)
         .expect_err("fails");
-    assert_eq!(bench.text("facts/a.md"), "# A\n\none\n");
+    assert_eq!(bench.read("facts/a.md"), "# A\n\none\n");
     assert_eq!(bench.history().intents().len(), 1);
     let request = patch("facts/a.md", "one", "eins");
-    bench.make(&bench.observed(stuck), &request).expect("made");
+    bench
+        .make_by(&bench.observed(stuck), &request)
+        .expect("made");
     let records = bench.history().records().expect("readable");
     assert_eq!(records.len(), 1, "{records:?}");
     assert!(bench.history().intents().is_empty());
@@ -785,21 +743,15 @@ fn a_file_that_was_taken_back_is_not_recorded_as_changed() {
 #[test]
 fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
     let linked = "# A\n\nsee [b](b.md)\n";
-    let bench = TestStore::new(&[("facts/a.md", linked), ("facts/b.md", "# B\n\ntwo\n")]);
+    let bench = TestStore::of(&[("facts/a.md", linked), ("facts/b.md", "# B\n\ntwo\n")]);
     let rename = rename("facts/b.md", "facts/c.md");
-    bench.make(&bench.history(), &rename).expect("made");
+    bench.make_by(&bench.history(), &rename).expect("made");
     // One of its files is put back by hand.
-    fs::write(bench.file("facts/a.md"), linked).expect("written");
+    fs::write(bench.path("facts/a.md"), linked).expect("written");
     let before = tree(&bench.root());
-    let inode = || fs::metadata(bench.file("facts/a.md")).expect("there").ino();
+    let inode = || fs::metadata(bench.path("facts/a.md")).expect("there").ino();
     let own = inode();
-    let history = bench.observed(|step| {
-        if step.starts_with("flush") {
-            Err(std::io::ErrorKind::PermissionDenied.into())
-        } else {
-            Ok(())
-        }
-    });
+    let history = bench.observed(failing_at("flush"));
     let record = history.records().expect("readable").pop();
     let record = record.expect("a change");
     let moment = change_context().moment;
@@ -813,8 +765,8 @@ fn a_file_that_an_undo_left_alone_is_left_alone_when_the_undo_is_taken_back() {
 
 #[test]
 fn a_change_under_way_is_not_told_as_interrupted() {
-    let bench = TestStore::new(&[("facts/a.md", "# A\n\none\n")]);
-    let data = bench.dir.path().join("data");
+    let bench = TestStore::of(&[("facts/a.md", "# A\n\none\n")]);
+    let data = bench.dir.path().join("history");
     let history = bench.observed(move |step| {
         if step.starts_with("exchange facts/a.md") {
             let told = interrupted(&History::open(&data)).map_err(std::io::Error::other)?;
@@ -825,10 +777,10 @@ fn a_change_under_way_is_not_told_as_interrupted() {
         Ok(())
     });
     let request = patch("facts/a.md", "one", "1");
-    bench.make(&history, &request).expect("made");
+    bench.make_by(&history, &request).expect("made");
     let history = bench.observed(failing_from("flush"));
     let request = patch("facts/a.md", "1", "2");
-    bench.make(&history, &request).expect_err("fails");
+    bench.make_by(&history, &request).expect_err("fails");
     // A process that another test starts may hold a copy of our locks for a moment.
     let is_told = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));

@@ -1,8 +1,11 @@
 //! Arguments of the verbs about logs and their timeline.
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
+use clap::builder::TypedValueParser;
 
+use super::one_of;
 use crate::core::insight::timeline::node::Level;
+use crate::core::log::Role;
 
 // Selects logs.
 #[derive(Debug, ClapArgs)]
@@ -28,8 +31,8 @@ pub struct LogsArgs {
     #[command(flatten)]
     pub filter: LogFilter,
     /// Only logs with messages of this role: user, assistant, system or tool
-    #[arg(long, value_name = "ROLE")]
-    pub role: Option<RoleArg>,
+    #[arg(long, value_name = "ROLE", value_parser = role())]
+    pub role: Option<Role>,
     /// List subagents' conversations, older copies of forked or resumed sessions and empty logs too
     #[arg(long, visible_alias = "subagents")]
     pub every: bool,
@@ -38,17 +41,13 @@ pub struct LogsArgs {
     pub limit: usize,
 }
 
-/// The role of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RoleArg {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-    /// The agent's program.
-    System,
-    /// A tool.
-    Tool,
+fn role() -> impl TypedValueParser<Value = Role> {
+    one_of([
+        ("user", "The user", Role::User),
+        ("assistant", "The model", Role::Assistant),
+        ("system", "The agent's program", Role::System),
+        ("tool", "A tool", Role::Tool),
+    ])
 }
 
 #[derive(Debug, ClapArgs)]
@@ -59,8 +58,8 @@ pub struct LogArgs {
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     /// Only messages of this role
-    #[arg(long, value_name = "ROLE")]
-    pub role: Option<RoleArg>,
+    #[arg(long, value_name = "ROLE", value_parser = role())]
+    pub role: Option<Role>,
     /// Print tool calls and results in full, not a line each
     #[arg(long)]
     pub tools: bool,
@@ -105,8 +104,8 @@ pub struct TocArgs {
     #[arg(conflicts_with_all = ["level", "log"])]
     pub node: Option<String>,
     /// Every node of this level, newest first
-    #[arg(long, value_name = "LEVEL", conflicts_with = "log")]
-    pub level: Option<LevelArg>,
+    #[arg(long, value_name = "LEVEL", conflicts_with = "log", value_parser = level())]
+    pub level: Option<Level>,
     /// The session as a whole, by the id of its log or the beginning of it
     #[arg(long, value_name = "ID")]
     pub log: Option<String>,
@@ -121,31 +120,18 @@ pub struct TocArgs {
     pub status: bool,
 }
 
-/// A level of the timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LevelArg {
-    /// Years.
-    Year,
-    /// Months.
-    Month,
-    /// ISO weeks.
-    Week,
-    /// Days.
-    Day,
-    /// Parts of sessions between two pauses.
-    Segment,
-}
-
-impl From<LevelArg> for Level {
-    fn from(level: LevelArg) -> Self {
-        match level {
-            LevelArg::Year => Self::Year,
-            LevelArg::Month => Self::Month,
-            LevelArg::Week => Self::Week,
-            LevelArg::Day => Self::Day,
-            LevelArg::Segment => Self::Segment,
-        }
-    }
+fn level() -> impl TypedValueParser<Value = Level> {
+    one_of([
+        ("year", "Years", Level::Year),
+        ("month", "Months", Level::Month),
+        ("week", "ISO weeks", Level::Week),
+        ("day", "Days", Level::Day),
+        (
+            "segment",
+            "Parts of sessions between two pauses",
+            Level::Segment,
+        ),
+    ])
 }
 
 #[derive(Debug, ClapArgs)]

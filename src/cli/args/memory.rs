@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
 use super::{ChangeFlags, ContentFlags};
 
@@ -110,26 +110,15 @@ pub struct CurateArgs {
     /// With --fix: print what would change as a unified diff, and change nothing
     #[arg(long, requires = "fix")]
     pub dry_run: bool,
-    /// How findings are printed
-    #[arg(long, value_enum)]
-    pub format: Option<CurateFormat>,
+    /// Print findings in the format that code scanning reads: SARIF 2.1.0
+    #[arg(long, value_parser = ["sarif"], conflicts_with = "json")]
+    pub format: Option<String>,
     /// Keep a finding, by its id, and say why; it is open again when its evidence changes
     #[arg(long, num_args = 2, value_names = ["ID", "WORDS"], conflicts_with = "unwaive")]
     pub waive: Vec<String>,
     /// Take a waiver back
     #[arg(long, value_name = "ID")]
     pub unwaive: Option<String>,
-}
-
-/// How findings are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CurateFormat {
-    /// For reading.
-    Text,
-    /// One JSON object, as with --json.
-    Json,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,27 +1,32 @@
 //! Arguments of `pick` and `completions`.
 
+use clap::builder::TypedValueParser;
 use clap::{Args as ClapArgs, ValueEnum};
+
+use super::one_of;
+use crate::tui::Print;
 
 #[derive(Debug, ClapArgs)]
 pub struct PickArgs {
     /// The initial query
     pub query: Vec<String>,
     /// What to print of the picked hit
-    #[arg(long, value_enum, default_value = "citation")]
-    pub print: PrintArg,
+    #[arg(long, value_parser = print(), default_value = "citation")]
+    pub print: Print,
 }
 
-/// What is printed of the picked hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PrintArg {
-    /// The citation, which `tome read` and agents accept
-    Citation,
-    /// The matching line
-    Text,
-    /// The file
-    Path,
-    /// The command that continues the session
-    Resume,
+fn print() -> impl TypedValueParser<Value = Print> {
+    let citation = "The citation, which `tome read` and agents accept";
+    one_of([
+        ("citation", citation, Print::Citation),
+        ("text", "The matching line", Print::Text),
+        ("path", "The file", Print::Path),
+        (
+            "resume",
+            "The command that continues the session",
+            Print::Resume,
+        ),
+    ])
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::core::insight::curate::{Finding, RULES};
 use crate::core::memory::store::Store;
+use crate::core::text::link::percent_encode;
 
 /// The SARIF log with every finding. Paths below `project` are relative to it.
 pub(super) fn log(stores: &[Store], findings: &[Finding], project: Option<&Path>) -> Value {
@@ -72,26 +73,12 @@ fn result(stores: &[Store], finding: &Finding, project: Option<&Path>) -> Value 
 fn location(file: &Path, line: Option<usize>, project: Option<&Path>) -> Value {
     let below = project.and_then(|project| file.strip_prefix(project).ok());
     let uri = match below {
-        Some(below) => encoded(&below.to_string_lossy()),
-        None => format!("file://{}", encoded(&file.to_string_lossy())),
+        Some(below) => percent_encode(&below.to_string_lossy()),
+        None => format!("file://{}", percent_encode(&file.to_string_lossy())),
     };
     let mut place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
     if let Some(line) = line {
         place["physicalLocation"]["region"] = json!({ "startLine": line });
     }
     place
-}
-
-/// A path, percent-encoded for a URI.
-fn encoded(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::index::{first_few, unseen_in_words};
+use super::super::index::{FEW, unseen_in_words};
 use super::super::world::World;
 use super::Checkup;
 use crate::core::change::{ChangeRequest, plan};
@@ -12,6 +12,7 @@ use crate::core::memory::config::expand;
 use crate::core::memory::discover::{Discovered, FoundStore, Problem};
 use crate::core::memory::layout::{IndexUpdate, Layout, index};
 use crate::core::memory::store::Store;
+use crate::core::text::display::first_few;
 
 /// Returns the stores to check: with `--store` only those, by name or path.
 pub(super) fn stores_to_check(world: &World, mut found: Discovered) -> Discovered {
@@ -63,7 +64,7 @@ impl Checkup<'_> {
         }
         for (path, targets) in dead {
             let place = root.absolute(&store.rules().file_of(&path));
-            let what = format!("has dead links: {}", first_few(&targets));
+            let what = format!("has dead links: {}", first_few(FEW, &targets));
             let remedy = "correct or remove the link: `e` on it in `tome` edits it, `tome curate` \
                           shows where it is";
             self.add_problem(world.short_path(&place), &what, remedy);
@@ -116,7 +117,10 @@ impl Checkup<'_> {
         let unlisted = unlisted.iter().filter(|memory| index::has_header(memory));
         let unlisted: Vec<String> = unlisted.map(|memory| memory.path.clone()).collect();
         if !unlisted.is_empty() {
-            let what = format!("has no list and does not link to: {}", first_few(&unlisted));
+            let what = format!(
+                "has no list and does not link to: {}",
+                first_few(FEW, &unlisted)
+            );
             let remedy =
                 "add a first line such as `- [name](file.md)` to it; `tome index` adds the others";
             self.add_problem(place.clone(), &what, remedy);

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::print::{Cell, Json, Printer, Report, TextStyle, format_age};
+use super::super::print::{
+    Cell, Json, Printer, Report, TextStyle, counted, exact_time, format_age,
+};
 use super::super::world::World;
 use super::super::{Failure, Outcome};
 use super::{AgentRow, Checkup, Registered};
@@ -36,12 +38,11 @@ impl Report for Checkup<'_> {
             .agents
             .iter()
             .map(|row| {
-                let time = |ms| jiff::Timestamp::from_millisecond(ms).ok();
                 json!({
                     "agent": row.agent.name(),
                     "logs": row.logs,
                     "bytes": row.bytes,
-                    "newest": row.newest.and_then(time).map(|time| time.to_string()),
+                    "newest": row.newest.and_then(exact_time),
                     "registered": row.registered.map(Registered::name),
                 })
             })
@@ -216,10 +217,7 @@ fn folders(report: &Checkup<'_>) -> Vec<Vec<Cell>> {
 /// The number of changes in the history, and the age of the oldest.
 fn held_changes(report: &Checkup<'_>) -> String {
     let now = report.world.moment.time.as_millisecond();
-    let changes = match report.history.changes {
-        1 => "1 change".to_owned(),
-        number => format!("{number} changes"),
-    };
+    let changes = counted(report.history.changes, "change");
     match report.history.oldest {
         Some(oldest) => format!("{changes}, the oldest {}", format_age(oldest, now)),
         None => changes,
@@ -227,10 +225,7 @@ fn held_changes(report: &Checkup<'_>) -> String {
 }
 
 fn folder_size(folder: &Folder) -> String {
-    let files = match folder.files {
-        1 => "1 file".to_owned(),
-        number => format!("{number} files"),
-    };
+    let files = counted(folder.files, "file");
     format!("{files}, {}", format_size(folder.bytes))
 }
 
@@ -248,10 +243,7 @@ fn agent(row: &AgentRow, world: &World) -> Vec<Cell> {
         .newest
         .map(|time| format_age(time, now))
         .unwrap_or_default();
-    let logs = match row.logs {
-        1 => "1 log".to_owned(),
-        number => format!("{number} logs"),
-    };
+    let logs = counted(row.logs, "log");
     let registered = match row.registered {
         Some(Registered::No) => format!("not registered: tome setup {}", row.agent.name()),
         Some(registered) => registered.name().to_owned(),
@@ -310,10 +302,9 @@ fn history(report: &Checkup<'_>) -> Value {
             })
         })
         .collect();
-    let oldest = health.oldest.map(jiff::Timestamp::from_millisecond);
     json!({
         "changes": health.changes,
-        "oldest": oldest.and_then(Result::ok).map(|time| time.to_string()),
+        "oldest": health.oldest.and_then(exact_time),
         "versions": health.versions,
         "bytes": health.bytes,
         "broken_lines": health.broken_lines,

@@ -97,6 +97,16 @@ pub fn format_ago(then: i64, now: i64) -> String {
     }
 }
 
+/// Names the first few, and says how many more there are: `a, b and 3 more`.
+pub fn first_few(most: usize, names: &[impl AsRef<str>]) -> String {
+    let first = names.iter().take(most).map(AsRef::as_ref);
+    let first = first.collect::<Vec<&str>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
 /// Formats a size in bytes: `812 B`, `1.2 KB`, `34 KB`, `1.8 MB`.
 pub fn format_size(bytes: u64) -> String {
     let mut value = bytes as f64;

@@ -282,8 +282,22 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Encodes `a b` to `a%20b`, for the path of a URI.
+pub fn percent_encode(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
 /// Decodes `a%20b` to `a b`; invalid codes stay.
-fn percent_decode(target: &str) -> Cow<'_, str> {
+pub fn percent_decode(target: &str) -> Cow<'_, str> {
     if !target.contains('%') {
         return Cow::Borrowed(target);
     }
