@@ -410,17 +410,25 @@ impl Preview {
         first + self.page.source_of(self.scroll)
     }
 
+    /// The line of the file at `key` at which its text stands, counted from 0, if somebody has scrolled
+    /// there.
+    pub(crate) fn scrolled_to(&self, key: &Key) -> Option<usize> {
+        self.document(key).filter(|_| self.is_scrolled)?;
+        Some(if self.scroll == 0 { 0 } else { self.top_line() })
+    }
+
     /// The requested line of the file at `key`.
     pub(crate) fn line_of(&self, key: &Key) -> Option<usize> {
         let wanted = self.wanted.as_ref()?;
         (Some(&wanted.target) == file_at(key).as_ref()).then_some(wanted.line)?
     }
 
-    /// Forgets at which line a file was requested.
+    /// Forgets at which line a file was requested, and that its text was scrolled.
     pub(crate) fn forget_line(&mut self, target: &Target) {
         let wanted = self.wanted.as_mut();
         if let Some(wanted) = wanted.filter(|wanted| wanted.target == *target) {
             wanted.line = None;
+            self.is_scrolled = false;
         }
     }
 

@@ -31,6 +31,8 @@ use crate::tui::widget::list::{List, Move};
 /// The list of files, and the difference of the selected one.
 #[derive(Debug, Default)]
 pub(crate) struct QueuePane {
+    /// What waits, as it was read.
+    waiting: Vec<(StoreId, Vec<Item>)>,
     queue: Queue,
     /// Whether the queue was read.
     is_loaded: bool,
@@ -98,16 +100,10 @@ impl QueuePane {
     }
 
     fn take(&mut self, waiting: &[(StoreId, Vec<Item>)], cx: &PaneContext<'_>) {
-        self.queue = Queue::new(waiting);
-        self.queue.attribute(&self.attributions);
-        let ids: HashSet<String> = self
-            .queue
-            .entries
-            .iter()
-            .flat_map(|entry| entry.item.ids())
-            .collect();
+        self.waiting = waiting.to_vec();
+        let all = Queue::new(waiting, &self.attributions, &[]).entries;
+        let ids: HashSet<String> = all.iter().flat_map(|entry| entry.item.ids()).collect();
         self.accepted.retain(|id| ids.contains(id));
-        self.queue.without(&self.accepted);
         self.is_loaded = true;
         self.show(cx);
         self.go_to_changed(cx);
@@ -141,12 +137,12 @@ impl QueuePane {
 
     /// Names the sessions that the logs show.
     fn attribute(&mut self, found: &Attributions, cx: &PaneContext<'_>) {
-        self.queue.attribute(found);
         self.attributions.extend(found.clone());
         self.show(cx);
     }
 
     fn show(&mut self, cx: &PaneContext<'_>) {
+        self.queue = Queue::new(&self.waiting, &self.attributions, &self.accepted);
         self.name_sessions(cx.library);
         self.lay_out(cx);
     }

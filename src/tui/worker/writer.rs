@@ -490,22 +490,6 @@ mod tests {
     }
 
     #[test]
-    fn a_reviewed_change_is_made_as_it_was_reviewed_and_undone() {
-        let mut bench = Bench::new();
-        let before = bench.read("MEMORY.md");
-        let reviewed = bench.delete("auth.md");
-        let index = reviewed.1.edits.iter().find(|edit| edit.derived);
-        let index = index.and_then(|edit| edit.after.clone());
-        bench.commit(reviewed);
-        assert_eq!(bench.made().verb, ChangeVerb::Delete);
-        assert!(!bench.root().join("auth.md").exists());
-        assert_eq!(Some(bench.read("MEMORY.md").into_bytes()), index);
-        bench.undo();
-        assert!(bench.root().join("auth.md").exists());
-        assert_eq!(bench.read("MEMORY.md"), before);
-    }
-
-    #[test]
     fn a_finding_whose_file_cannot_be_written_holds_no_other_one_up() {
         let bench = Bench::new();
         let snapshot = bench.writer.library.store("claude").expect("a store");
@@ -774,27 +758,6 @@ mod tests {
         bench.writer.perform(Message::Stores(Arc::new(broken)));
         assert_eq!(bench.counts(), None);
         assert_eq!(bench.waiting(), []);
-    }
-
-    #[test]
-    fn a_revert_is_planned_made_and_undone_and_what_it_took_back_waits_again() {
-        let mut bench = Bench::observing();
-        let before = bench.read("auth.md");
-        let theirs = before.replace("15 minutes", "30 minutes");
-        bench.write("auth.md", &theirs);
-        bench.read_again("auth.md");
-        let hunks = bench.waiting().into_iter().flat_map(|item| item.hunks);
-        let ids: Vec<String> = hunks.map(|hunk| hunk.id).collect();
-        let snapshot = bench.writer.library.store("claude").expect("a store");
-        let request = Request::Revert(vec![(snapshot.store.id().clone(), ids)]);
-        let change = bench.writer.planner().plan(&request).expect("plans");
-        bench.commit((Box::new(request), Box::new(change)));
-        assert_eq!(bench.made().verb, ChangeVerb::Restore);
-        assert_eq!(bench.read("auth.md"), before);
-        assert_eq!(bench.waiting(), []);
-        bench.undo();
-        assert_eq!(bench.read("auth.md"), theirs);
-        assert_eq!(bench.waiting().len(), 1);
     }
 
     #[test]

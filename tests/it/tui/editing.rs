@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::finding::talk;
-use super::{ENTER, ESCAPE, SAVE, Tty, edit_auth, go_to, shop};
+use super::{ENTER, ESCAPE, SAVE, Tty, go_to, shop};
 use crate::support::{Home, ends, has};
 
 /// Puts a program into a directory and returns a PATH that begins with it.
@@ -24,23 +24,6 @@ fn program(home: &Home, name: &str, script: &str) -> String {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is made executable");
     let old = std::env::var("PATH").unwrap_or_default();
     format!("{}:{old}", home.path().join("bin").display())
-}
-
-#[test]
-fn what_is_replaced_everywhere_is_saved() {
-    let home = shop();
-    let tty = edit_auth(&home);
-    tty.press("\u{6}", "find");
-    tty.press("Tokens", "find Tokens");
-    tty.press("\t", "replace by");
-    tty.press("Keys", "replace by Keys");
-    // Alt-Enter.
-    tty.press("\u{1b}\r", "1 replaced");
-    tty.see("edit · auth.md ●");
-    tty.press(SAVE, "save 1 file");
-    tty.press(ENTER, "Memory saved: auth.md");
-    has(home.read("project/.memory/auth.md"), ["Keys live"]);
-    tty.quit();
 }
 
 #[test]
@@ -200,31 +183,4 @@ fn a_session_that_is_kept_with_a_key_outlives_its_agents_log() {
     tty.quit();
     fs::remove_file(&log).expect("swept away");
     has(home.ok(&["find", "grace window"]), ["grace window of ten"]);
-}
-
-#[test]
-fn deleting_renaming_and_undoing_keep_the_place() {
-    let home = shop();
-    let tty = Tty::seeing(&home, "4 memories");
-    let here = |name: &str| {
-        tty.until(&format!("the cursor on {name}"), |screen| {
-            let mut rows = screen.lines().filter(|row| row.contains('▌'));
-            rows.any(|row| row.contains(name))
-        });
-    };
-    tty.send("G");
-    here("Deploy");
-    tty.press("r", "rename");
-    tty.send("\u{15}");
-    tty.press("By robots", "by_robots.md");
-    tty.press(ENTER, "Enter rename");
-    tty.press(ENTER, "Memory renamed");
-    here("Deploy");
-    tty.press("d", "y delete 1 memory");
-    tty.press("y", "3 memories");
-    here("Build");
-    tty.press("gu", "4 memories");
-    here("Deploy");
-    assert!(home.project().join(".memory/by_robots.md").exists());
-    tty.quit();
 }

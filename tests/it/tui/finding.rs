@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use super::{ENTER, ESCAPE, SAVE, Tty, files, shop};
-use crate::support::{Home, ends, has, starts};
+use crate::support::{Home, ends, starts};
 
 /// A conversation in the project, as Claude Code logs it.
 pub(super) fn talk(home: &Home) -> std::path::PathBuf {
@@ -56,31 +56,6 @@ fn a_memory_found_by_its_letters_is_edited_and_nothing_else_changes() {
 }
 
 #[test]
-fn what_stands_only_in_the_index_is_found_and_opened_with_its_store() {
-    let home = shop();
-    let index = home.project().join(".memory/MEMORY.md");
-    let text = fs::read_to_string(&index).expect("an index");
-    fs::write(
-        &index,
-        format!("{text}\n## Facts\nStaging lives on quokka17.\n"),
-    )
-    .expect("written");
-    let tty = Tty::open(&home, &[]);
-    // The index says more than which memories there are, so it counts as one.
-    tty.see("5 memories");
-    tty.press("/", "find ❯");
-    tty.press("quokka17", "1 found");
-    tty.send(ENTER);
-    let screen = tty.until("the index", |screen| {
-        screen.contains("quokka17") && !screen.contains("find ❯")
-    });
-    has(&screen, [".memory"]);
-    tty.press(ESCAPE, "❯ quokka17");
-    tty.press(ESCAPE, "5 memories");
-    tty.quit();
-}
-
-#[test]
 fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
     let home = shop();
     let log = talk(&home);
@@ -118,30 +93,6 @@ fn a_raw_log_is_found_opened_at_the_line_and_grows_on_the_screen() {
 }
 
 #[test]
-fn a_journey_of_finding_comes_back_to_its_list() {
-    let home = shop();
-    talk(&home);
-    let tty = Tty::seeing(&home, "1 session");
-    tty.press("/", "find ❯");
-    tty.see("newest first");
-    // A slip of the keyboard finds the word, and says so.
-    tty.press("refersh tokne", "not as typed");
-    tty.see("Both present the same refresh token.");
-    // The lines of a session are one row.
-    tty.press("\u{15}long way", "+46");
-    // Esc comes back from a memory to the list as it was.
-    tty.press("\u{15}15 minutes", "1 found");
-    tty.press(ENTER, "e edit");
-    tty.press(ESCAPE, "❯ 15 minutes");
-    tty.press(ESCAPE, "4 memories");
-    // The query is there again, and the next letter replaces it.
-    tty.press("/", "❯ 15 minutes");
-    tty.press("JWT", "❯ JWT ");
-    tty.press(ESCAPE, "4 memories");
-    tty.quit();
-}
-
-#[test]
 fn what_is_typed_before_the_first_frame_is_kept() {
     let home = shop();
     // The terminal is asked for its background, and does not answer.
@@ -158,18 +109,6 @@ fn the_scope_is_switched_inside() {
     let tty = Tty::seeing(&home, "4 memories");
     tty.press("A", "tome   everything");
     tty.press("A", "tome   project");
-    tty.quit();
-}
-
-#[test]
-fn logs_are_in_the_tree_by_agent() {
-    let home = shop();
-    talk(&home);
-    let tty = Tty::seeing(&home, "1 session");
-    tty.press("G", "sessions");
-    tty.press("l", "claude-code");
-    tty.press("jl", "why do two tabs");
-    tty.press("j", "Both present the same refresh token.");
     tty.quit();
 }
 

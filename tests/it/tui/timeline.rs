@@ -27,23 +27,6 @@ fn a_day_is_opened_down_to_the_log_and_escape_leads_back_to_the_tree() {
 }
 
 #[test]
-fn the_calendar_and_last_week_are_places_to_go_to() {
-    let home = shop();
-    talk(&home);
-    let tty = Tty::sized(&home, &[], (80, 24), &[]);
-    tty.see("1 session");
-    tty.press("t", "Tuesday, 3 February");
-    tty.press("t", "Last week");
-    // Nothing happened there: the nearest day is shown.
-    tty.press("\u{1b}[B\u{1b}[B\u{1b}[B\r", "Nothing happened in");
-    tty.see("Tuesday, 3 February");
-    tty.press("\tg", "3 February 2026");
-    tty.press(ENTER, "Tue 3");
-    tty.press(ESCAPE, "4 memories");
-    tty.quit();
-}
-
-#[test]
 fn a_message_is_promoted_through_the_editor_and_a_diff_and_one_undo_takes_it_back() {
     let home = shop();
     let log = talk(&home);

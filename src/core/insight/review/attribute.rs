@@ -2,7 +2,6 @@
 //! several sessions did to one file becomes an item of each.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::line_source::changes_of;
@@ -12,6 +11,7 @@ use super::why::{TouchingCall, calls_touching_any};
 use crate::core::change::history::{Author, History, Origin};
 use crate::core::log::touch::FileUse;
 use crate::core::search::index::Corpus;
+use crate::core::text::diff::{self, Replacement};
 
 /// An agent, and the message by which it wrote.
 pub type KnownWriter = (Author, Origin);
@@ -23,10 +23,18 @@ fn session(writer: Option<&KnownWriter>) -> Option<&str> {
 /// Who wrote some lines of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenLines {
-    /// The lines, counted in the text of the hunk.
-    pub lines: Range<usize>,
+    /// The old and the new lines, counted from the first difference of the hunk.
+    pub lines: Replacement,
     /// `None` if the logs do not tell.
     pub by: Option<KnownWriter>,
+}
+
+impl WrittenLines {
+    /// Adds the lines that follow.
+    fn extend(&mut self, next: &Self) {
+        self.lines.old.end = next.lines.old.end;
+        self.lines.new.end = next.lines.new.end;
+    }
 }
 
 /// Who wrote the hunks, by the ids of the hunks. An item without hunks stands here with its own id.
@@ -85,17 +93,17 @@ pub fn attributions(
             let Some(by) = newest.find_map(writer) else {
                 continue;
             };
-            let ids = item
-                .hunks
-                .iter()
-                .map(|hunk| (&hunk.id, hunk.text.lines().count()));
-            let own = item.hunks.is_empty().then_some((&item.id, 0));
-            found.extend(ids.chain(own).map(|(id, count)| {
-                let lines = WrittenLines {
-                    lines: 0..count,
+            let ids = item.hunks.iter().map(|hunk| &hunk.id);
+            let own = item.hunks.is_empty().then_some(&item.id);
+            found.extend(ids.chain(own).map(|id| {
+                let all = WrittenLines {
+                    lines: Replacement {
+                        old: 0..usize::MAX,
+                        new: 0..usize::MAX,
+                    },
                     by: Some(by.clone()),
                 };
-                (id.clone(), vec![lines])
+                (id.clone(), vec![all])
             }));
             continue;
         }
@@ -119,121 +127,149 @@ pub fn attributions(
     found
 }
 
-/// A line that a hunk adds or removes.
-struct ChangedLine<'a> {
-    /// Its number in the text of the hunk.
-    number: usize,
-    text: &'a str,
-    /// Its number in the new text, if it is added.
-    at: Option<usize>,
-}
-
-/// Divides the lines of a hunk among those who added and removed them. What was replaced belongs to
-/// who wrote what stands there now, so that one is never taken back without the other.
+/// Divides a hunk among those who added and removed its lines. What was replaced belongs to who wrote
+/// what stands there now, so that one is never taken back without the other.
 fn written_lines(
     hunk: &ReviewHunk,
     added: &[Option<KnownWriter>],
     removed: &dyn Fn(&str) -> Option<KnownWriter>,
 ) -> Vec<WrittenLines> {
-    let mut at = hunk.new.start;
-    // The changed lines that follow each other.
-    let mut blocks: Vec<Vec<ChangedLine<'_>>> = vec![Vec::new()];
-    for (number, line) in hunk.text.lines().enumerate() {
-        let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
-        let new = (sign == "+").then_some(at);
-        match (sign, blocks.last_mut()) {
-            // No line, but the mark of a missing end.
-            ("\\", _) => {}
-            ("+" | "-", Some(block)) => block.push(ChangedLine {
-                number,
-                text,
-                at: new,
-            }),
-            _ => blocks.push(Vec::new()),
-        }
-        at += usize::from(matches!(sign, "+" | " "));
-    }
     let mut parts: Vec<WrittenLines> = Vec::new();
-    for own in blocks
-        .into_iter()
-        .flat_map(|block| of_block(&block, added, removed))
-    {
-        match parts.last_mut() {
-            Some(last) if session(last.by.as_ref()) == session(own.by.as_ref()) => {
-                last.lines.end = own.lines.end;
-                // The newest message stands for all.
-                last.by = own.by.or(last.by.take());
+    for block in &hunk.replacements {
+        let own = hunk
+            .lines()
+            .map(|(line, text)| (line, text.split_at_checked(1)));
+        let own: Vec<_> = own.filter_map(|(line, text)| Some((line, text?))).collect();
+        let removers = own
+            .iter()
+            .filter(|(line, (sign, _))| *sign == "-" && block.old.contains(&line.old.start));
+        let removers = removers.map(|(_, (_, text))| removed(text.trim_end_matches('\n')));
+        let new = own
+            .iter()
+            .filter(|(line, (sign, _))| *sign == "+" && block.new.contains(&line.new.start));
+        let (adders, is_blank): (Vec<_>, Vec<bool>) = new
+            .map(|(line, (_, text))| {
+                let by = added.get(line.new.start).cloned().flatten();
+                (by, text.trim().is_empty())
+            })
+            .unzip();
+        let begin = (
+            block.old.start - hunk.begins.0,
+            block.new.start - hunk.begins.1,
+        );
+        for own in of_block(&removers.collect::<Vec<_>>(), &adders, &is_blank, begin) {
+            match parts.last_mut() {
+                Some(last) if session(last.by.as_ref()) == session(own.by.as_ref()) => {
+                    last.extend(&own);
+                    // The newest message stands for all.
+                    last.by = own.by.or(last.by.take());
+                }
+                _ => parts.push(own),
             }
-            _ => parts.push(own),
         }
     }
     parts
 }
 
-/// Divides changed lines that follow each other among those who added and removed them.
+/// Divides lines that follow each other among those who removed and added them. They are counted from
+/// `begin`.
 fn of_block(
-    block: &[ChangedLine<'_>],
-    added: &[Option<KnownWriter>],
-    removed: &dyn Fn(&str) -> Option<KnownWriter>,
+    removers: &[Option<KnownWriter>],
+    adders: &[Option<KnownWriter>],
+    is_blank: &[bool],
+    begin: (usize, usize),
 ) -> Vec<WrittenLines> {
-    let adder = |at: usize| added.get(at).cloned().flatten();
-    let new_lines = block.iter().filter(|line| line.at.is_some());
-    let adders: Vec<_> = new_lines
-        .clone()
-        .filter_map(|line| adder(line.at?))
-        .collect();
-    let has_added = |by: &KnownWriter| {
-        adders
-            .iter()
-            .any(|one| session(Some(one)) == session(Some(by)))
-    };
-    // The sessions that removed some lines here and wrote others: each replaced its own.
-    let removers: Vec<_> = block
-        .iter()
-        .filter(|line| line.at.is_none())
-        .filter_map(|line| removed(line.text).filter(has_added))
-        .collect();
-    let has_own = |line: &&ChangedLine<'_>| {
-        let by = line.at.and_then(adder);
-        let mut own = removers.iter();
-        by.is_some() && own.any(|one| session(Some(one)) == session(by.as_ref()))
-    };
-    // What the others wrote replaces the remaining removed lines, in their order.
-    let mut replacing = new_lines.filter(|line| !has_own(line));
     let mut parts: Vec<WrittenLines> = Vec::new();
-    // Only a neighbour tells about blank lines, and about what nobody is known to have removed.
+    let mut at = (0, 0);
+    // Only a neighbour tells about what nobody is known to have removed, and about blank lines of
+    // nobody.
     let mut is_open = false;
-    for line in block {
-        let remover = line.at.is_none().then(|| removed(line.text)).flatten();
-        // Who removed it wrote some of what stands there now.
-        let is_theirs = remover.as_ref().is_some_and(has_added);
-        let new = match line.at {
-            Some(_) => Some(line),
-            None if is_theirs => None,
-            None => replacing.next(),
+    for end in side_by_side(removers, adders) {
+        let (old, new) = (at.0..end.0, at.1..end.1);
+        let writers = if new.is_empty() {
+            &removers[old.clone()]
+        } else {
+            &adders[new.clone()]
         };
-        let (by, is_told) = match new.and_then(|new| Some((new, new.at?))) {
-            Some((new, at)) => (adder(at), !new.text.trim().is_empty()),
-            None => (remover, is_theirs),
+        let mut own = WrittenLines {
+            lines: Replacement {
+                old: begin.0 + old.start..begin.0 + old.end,
+                new: begin.1 + new.start..begin.1 + new.end,
+            },
+            by: writers.iter().rev().flatten().next().cloned(),
         };
-        let is_weak = by.is_none() && !is_told;
+        let is_weak = own.by.is_none() && is_blank[new].iter().all(|is_blank| *is_blank);
         match parts.last_mut() {
-            Some(last) if is_weak => last.lines.end = line.number + 1,
+            Some(last) if is_weak => last.extend(&own),
             Some(last) if is_open => {
-                last.lines.end = line.number + 1;
-                last.by = by;
+                last.extend(&own);
+                last.by = own.by.take();
                 is_open = false;
             }
             _ => {
-                parts.push(WrittenLines {
-                    lines: line.number..line.number + 1,
-                    by,
-                });
+                parts.push(own);
                 is_open = is_weak;
             }
         }
+        at = end;
     }
     parts
+}
+
+/// Puts the removed and the added lines of a block side by side: those that one session removed and
+/// added in their order, and what others wrote beside the rest. Returns the ends of each piece.
+fn side_by_side(
+    removers: &[Option<KnownWriter>],
+    adders: &[Option<KnownWriter>],
+) -> Vec<(usize, usize)> {
+    let names = |writers: &[Option<KnownWriter>]| -> Vec<Option<String>> {
+        let names = writers.iter().map(|by| session(by.as_ref()));
+        names.map(|name| name.map(str::to_owned)).collect()
+    };
+    let (removers, adders) = (names(removers), names(adders));
+    // The names and the ends of neighbours of the same name.
+    let runs = |names: &[Option<String>]| {
+        let mut end = 0;
+        let runs = names.chunk_by(|a, b| a == b).map(|run| {
+            end += run.len();
+            (run[0].clone(), end)
+        });
+        runs.unzip::<_, _, Vec<_>, Vec<_>>()
+    };
+    let ((old, old_ends), (new, new_ends)) = (runs(&removers), runs(&adders));
+    let (mut ends, mut at) = (Vec::new(), (0, 0));
+    let rest = Replacement {
+        old: old.len()..old.len(),
+        new: new.len()..new.len(),
+    };
+    let unequal = diff::replacements(&old, &new);
+    let mut run = (0, 0);
+    for one in unequal.into_iter().chain([rest]) {
+        let equal = old_ends[run.0..one.old.start]
+            .iter()
+            .zip(&new_ends[run.1..]);
+        ends.extend(equal.map(|(old, new)| (*old, *new)));
+        at = ends.last().copied().unwrap_or(at);
+        run = (one.old.end, one.new.end);
+        let last = |ends: &[usize], run: usize| run.checked_sub(1).map_or(0, |run| ends[run]);
+        let end = (last(&old_ends, run.0), last(&new_ends, run.1));
+        while at != end {
+            // Who removed lines here and wrote others replaced its own.
+            let mut old = removers[at.0..end.0].iter().take(1).flatten();
+            let mut new = adders[at.1..end.1].iter().take(1).flatten();
+            let is_replaced = |own: &String| adders.iter().flatten().any(|name| name == own);
+            let replaces = |own: &String| removers.iter().flatten().any(|name| name == own);
+            at = if old.any(is_replaced) {
+                (at.0 + 1, at.1)
+            } else if new.any(replaces) {
+                (at.0, at.1 + 1)
+            } else {
+                ((at.0 + 1).min(end.0), (at.1 + 1).min(end.1))
+            };
+            ends.push(at);
+        }
+    }
+    ends
 }
 
 /// The items with the writers that were found. What several sessions did to a file becomes an item of
@@ -241,12 +277,6 @@ fn of_block(
 pub fn attributed(items: Vec<Item>, found: &Attributions) -> Vec<Item> {
     let items = items.into_iter();
     items.flat_map(|item| divided(item, found)).collect()
-}
-
-/// Whether the hunk adds or removes all of these lines of its text.
-fn is_block(text: &str, lines: Range<usize>) -> bool {
-    let mut between = text.lines().skip(lines.start).take(lines.len());
-    between.all(|line| line.starts_with(['+', '-', '\\']))
 }
 
 fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
@@ -275,34 +305,25 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
     }
     let mut groups: Vec<(Option<KnownWriter>, Vec<ReviewHunk>)> = Vec::new();
     for hunk in std::mem::take(&mut item.hunks) {
-        let whole = vec![WrittenLines {
-            lines: 0..hunk.text.lines().count(),
-            by: None,
-        }];
-        let parts = found.get(&hunk.id).unwrap_or(&whole);
-        // The end of the last part of each session, in the text of the hunk.
-        let mut ends: HashMap<Option<String>, usize> = HashMap::new();
-        for part in parts {
-            let mut own = match parts.as_slice() {
-                [_] => hunk.clone(),
-                _ => hunk.part(part.lines.clone()),
-            };
-            let origin = part.by.as_ref().map(|(_, origin)| origin);
+        let parts = found.get(&hunk.id).map_or(&[][..], Vec::as_slice);
+        let own = match parts {
+            [] => vec![(None, hunk)],
+            [one] => vec![(one.by.clone(), hunk)],
+            several => several
+                .iter()
+                .map(|part| (part.by.clone(), hunk.part(&part.lines)))
+                .collect(),
+        };
+        for (by, mut own) in own {
+            let origin = by.as_ref().map(|(_, origin)| origin);
             own.citation = origin.and_then(|origin| origin.citation.clone());
-            let writer = session(part.by.as_ref());
-            let before = ends.insert(writer.map(str::to_owned), part.lines.end);
-            let is_near = before.is_some_and(|end| is_block(&hunk.text, end..part.lines.start));
+            let writer = session(by.as_ref());
             match groups
                 .iter_mut()
-                .find(|(by, _)| session(by.as_ref()) == writer)
+                .find(|(known, _)| session(known.as_ref()) == writer)
             {
-                Some((_, hunks)) => match hunks.last_mut() {
-                    Some(gone) if is_near && let Some(both) = gone.replaced_by(&own) => {
-                        *gone = both
-                    }
-                    _ => hunks.push(own),
-                },
-                None => groups.push((part.by.clone(), vec![own])),
+                Some((_, hunks)) => hunks.push(own),
+                None => groups.push((by, vec![own])),
             }
         }
     }
@@ -329,6 +350,7 @@ fn divided(mut item: Item, found: &Attributions) -> Vec<Item> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queue::begins;
     use super::*;
 
     fn writer(session: &str) -> Option<KnownWriter> {
@@ -343,12 +365,19 @@ mod tests {
         (!session.is_empty()).then_some((author, origin))
     }
 
-    /// The sessions and lines of the parts of a hunk, whose lines come with the session that added or
-    /// removed them.
-    fn parts(lines: &[(&str, &str)]) -> Vec<(String, Range<usize>)> {
-        let text: Vec<&str> = lines.iter().map(|(line, _)| *line).collect();
-        let new = lines.iter().filter(|(line, _)| !line.starts_with('-'));
-        let added: Vec<_> = new.map(|(_, session)| writer(session)).collect();
+    /// The sessions of the parts of a hunk, each with its removed and added lines. The lines come with
+    /// the session that added or removed them.
+    fn parts(lines: &[(&str, &str)]) -> Vec<String> {
+        let text = |sign: char| -> String {
+            let own = lines.iter().filter(|(line, _)| !line.starts_with(sign));
+            own.map(|(line, _)| format!("{}\n", &line[1..])).collect()
+        };
+        let (old, new) = (text('+'), text('-'));
+        let differences = diff::line_replacements(old.as_bytes(), new.as_bytes());
+        let [old, new] = [&old, &new].map(|text| diff::lines(text.as_bytes()));
+        let [whole] = <[_; 1]>::try_from(diff::hunks(differences, old.len())).expect("one hunk");
+        let added = lines.iter().filter(|(line, _)| !line.starts_with('-'));
+        let added: Vec<_> = added.map(|(_, session)| writer(session)).collect();
         let removed = |gone: &str| {
             let own = |(line, _): &&(&str, &str)| line.strip_prefix('-') == Some(gone);
             lines
@@ -358,25 +387,26 @@ mod tests {
         };
         let hunk = ReviewHunk {
             id: "i.h".to_owned(),
-            old: 0..0,
-            new: 0..added.len(),
-            text: text.join("\n"),
+            text: diff::hunk_text(&whole, &old, &new),
+            old: whole.old,
+            new: whole.new,
             entry: None,
             citation: None,
-            first: 0,
-            replacements: Vec::new(),
+            begins: begins(&whole.replacements),
+            replacements: whole.replacements,
         };
         let parts = written_lines(&hunk, &added, &removed).into_iter();
         let named = parts.map(|part| {
-            let name = session(part.by.as_ref()).unwrap_or_default().to_owned();
-            (name, part.lines)
+            let name = session(part.by.as_ref()).unwrap_or("nobody").to_owned();
+            let own = hunk.part(&part.lines);
+            let own = own.text.lines().filter(|line| !line.starts_with(' '));
+            format!("{name}: {}", own.collect::<Vec<_>>().join(" "))
         });
         named.collect()
     }
 
     #[test]
     fn a_line_goes_with_the_one_that_stands_there_now() {
-        let one = |session: &str, lines: Range<usize>| (session.to_owned(), lines);
         // Who removed it first does not matter, nor what another program did above.
         let replaced = [
             ("-a", ""),
@@ -385,9 +415,9 @@ mod tests {
             ("-c", "s0"),
             ("+C", "s1"),
         ];
-        assert_eq!(parts(&replaced), [one("", 0..2), one("s1", 3..5)]);
+        assert_eq!(parts(&replaced), ["nobody: -a +A", "s1: -c +C"]);
         let unknown = [("-a", "s0"), ("+A", "")];
-        assert_eq!(parts(&unknown), [one("", 0..2)]);
+        assert_eq!(parts(&unknown), ["nobody: -a +A"]);
         let unequal = [
             ("-a", "s1"),
             ("-b", "s1"),
@@ -396,13 +426,7 @@ mod tests {
             ("+C", "s2"),
             ("+D", "s2"),
         ];
-        let expected = [
-            one("s1", 0..2),
-            one("s2", 2..3),
-            one("s1", 3..4),
-            one("s2", 4..6),
-        ];
-        assert_eq!(parts(&unequal), expected);
+        assert_eq!(parts(&unequal), ["s1: -a -b +A", "s2: -c +C +D"]);
         let after = [
             ("-a", "s1"),
             ("-b", "s1"),
@@ -410,23 +434,29 @@ mod tests {
             ("+A", "s1"),
             ("+C", ""),
         ];
-        let expected = [
-            one("s1", 0..2),
-            one("", 2..3),
-            one("s1", 3..4),
-            one("", 4..5),
-        ];
-        assert_eq!(parts(&after), expected);
+        assert_eq!(parts(&after), ["s1: -a -b +A", "nobody: -c +C"]);
         let two = [("-a", ""), ("-b", "s0"), ("+A", "s1"), ("+B", "s2")];
-        let expected = [
-            one("s1", 0..1),
-            one("s2", 1..2),
-            one("s1", 2..3),
-            one("s2", 3..4),
-        ];
-        assert_eq!(parts(&two), expected);
+        assert_eq!(parts(&two), ["s1: -a +A", "s2: -b +B"]);
         // One that nothing replaces is of who removed it; if that is not known, a neighbour tells.
         let removed = [("-a", "s1"), (" b", ""), ("-c", ""), ("-d", "s2")];
-        assert_eq!(parts(&removed), [one("s1", 0..1), one("s2", 2..4)]);
+        assert_eq!(parts(&removed), ["s1: -a", "s2: -c -d"]);
+    }
+
+    #[test]
+    fn what_one_removes_or_adds_stands_above_or_below_what_another_replaces() {
+        let below = [("-a", "s1"), ("-b", "s2"), ("+A", "s1")];
+        assert_eq!(parts(&below), ["s1: -a +A", "s2: -b"]);
+        let above = [("-a", "s1"), ("-b", "s2"), ("+B", "s2")];
+        assert_eq!(parts(&above), ["s1: -a", "s2: -b +B"]);
+        let added = [("-a", "s1"), ("+X", "s2"), ("+A", "s1"), ("+Y", "s3")];
+        assert_eq!(parts(&added), ["s2: +X", "s1: -a +A", "s3: +Y"]);
+    }
+
+    #[test]
+    fn blank_lines_are_of_who_wrote_them_and_else_of_a_neighbour() {
+        assert_eq!(parts(&[(" a", ""), ("+", "s1"), (" b", "")]), ["s1: +"]);
+        assert_eq!(parts(&[(" a", ""), ("-", "s1"), (" b", "")]), ["s1: -"]);
+        let beside = [("+A", "s1"), ("+", ""), ("+B", "s2")];
+        assert_eq!(parts(&beside), ["s1: +A +", "s2: +B"]);
     }
 }

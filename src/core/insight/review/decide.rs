@@ -1,7 +1,6 @@
 //! Accepting and reverting what waits.
 
 use std::cell::RefCell;
-use std::ops::Range;
 use std::path::Path;
 
 use super::incoming::{accept_incoming, plan_reject};
@@ -45,44 +44,27 @@ impl Selection {
         named || self.contains(item)
     }
 
-    /// The parts of a hunk that are selected by themselves.
-    fn parts(&self, hunk: &ReviewHunk) -> Vec<ReviewHunk> {
+    /// The parts of a hunk that are selected by themselves, in order.
+    fn parts(&self, hunk: &ReviewHunk) -> Vec<Replacement> {
         let Self::Ids(ids) = self else {
             return Vec::new();
         };
-        let named = ids.iter();
-        let named = named.filter_map(|id| id.strip_prefix(&hunk.id)?.strip_prefix('~'));
-        let mut named: Vec<&str> = named.collect();
-        named.sort_unstable();
-        named.dedup();
-        let range = |range: &str| -> Option<Range<usize>> {
-            let (start, end) = range.split_once('-')?;
-            Some(start.parse().ok()?..end.parse().ok()?)
-        };
-        let (pairs, alone): (Vec<&str>, Vec<&str>) =
-            named.into_iter().partition(|name| name.contains('+'));
-        let mut lines: Vec<Range<usize>> = alone.into_iter().filter_map(range).collect();
-        lines.sort_unstable_by_key(|lines| (lines.start, lines.end));
-        let mut apart: Vec<Range<usize>> = Vec::new();
-        for lines in lines {
-            match apart.last_mut() {
-                Some(last) if lines.start < last.end => last.end = last.end.max(lines.end),
-                _ => apart.push(lines),
+        let named = ids.iter().filter_map(|id| hunk.named_part(id));
+        let mut named: Vec<Replacement> = named.flat_map(|part| hunk.within(&part)).collect();
+        named.sort_by_key(|part| (part.old.start, part.new.start));
+        let mut apart: Vec<Replacement> = Vec::new();
+        for mut part in named {
+            while let Some(last) =
+                apart.pop_if(|last| part.old.start < last.old.end || part.new.start < last.new.end)
+            {
+                part = Replacement {
+                    old: last.old.start..part.old.end.max(last.old.end),
+                    new: last.new.start.min(part.new.start)..last.new.end.max(part.new.end),
+                };
             }
+            apart.push(part);
         }
-        let mut parts: Vec<ReviewHunk> = apart.into_iter().map(|own| hunk.part(own)).collect();
-        for pair in pairs {
-            let own = pair.split('+').filter_map(range);
-            let own: Vec<ReviewHunk> = own.map(|own| hunk.part(own)).collect();
-            match own.as_slice() {
-                [gone, come] => match gone.replaced_by(come) {
-                    Some(both) => parts.push(both),
-                    None => parts.extend(own),
-                },
-                _ => parts.extend(own),
-            }
-        }
-        parts
+        apart
     }
 
     /// Whether the item, or a hunk of it, is selected.
@@ -132,16 +114,16 @@ pub(super) fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen
                 let mut hunks = item.hunks.iter();
                 hunks.all(|hunk| selection.contains_hunk(item, hunk))
             };
-            let parts = if is_chosen {
-                vec![hunk.clone()]
+            let own = if is_chosen {
+                hunk.replacements.clone()
             } else if is_divisible {
                 selection.parts(hunk)
             } else {
                 Vec::new()
             };
-            is_any |= !parts.is_empty();
-            is_whole &= parts.iter().map(ReviewHunk::size).sum::<usize>() == hunk.size();
-            replacements.extend(parts.into_iter().flat_map(|part| part.replacements));
+            is_any |= is_chosen || !own.is_empty();
+            is_whole &= is_chosen || size(&own) == size(&hunk.replacements);
+            replacements.extend(own);
         }
     }
     replacements.sort_by_key(|one| (one.old.start, one.new.start));
@@ -149,6 +131,12 @@ pub(super) fn chosen(file: &WaitingFile, selection: &Selection) -> Option<Chosen
         is_whole,
         replacements,
     })
+}
+
+/// How many lines these differences add and remove.
+fn size(differences: &[Replacement]) -> usize {
+    let sizes = differences.iter();
+    sizes.map(|one| one.old.len() + one.new.len()).sum()
 }
 
 /// What was accepted.
@@ -528,7 +516,7 @@ mod tests {
             text: "+a\n+b\n+c\n+d\n".to_owned(),
             entry: None,
             citation: None,
-            first: 0,
+            begins: (0, 0),
             replacements: vec![Replacement {
                 old: 0..0,
                 new: 0..4,
@@ -538,9 +526,10 @@ mod tests {
             let ids = ids.iter().map(|id| (*id).to_owned());
             Selection::Ids(ids.collect()).parts(&hunk)
         };
-        let once = parts(&["i.h~0-2"]);
+        let once = parts(&["i.h~0-0+0-2"]);
         assert_eq!(once.len(), 1);
-        assert_eq!(parts(&["i.h~0-2", "i.h~0-2"]), once);
-        assert_eq!(parts(&["i.h~1-3", "i.h~0-2"]), parts(&["i.h~0-3"]));
+        assert_eq!(parts(&["i.h~0-0+0-2", "i.h~0-0+0-2"]), once);
+        let both = parts(&["i.h~0-0+1-3", "i.h~0-0+0-2"]);
+        assert_eq!(both, parts(&["i.h~0-0+0-3"]));
     }
 }

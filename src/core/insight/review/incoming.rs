@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::decide::{Selection, chosen, joined};
-use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, short_hash};
+use super::queue::{Item, ItemChange, ReviewHunk, WaitingFile, begins, short_hash};
 use crate::core::change::history::{History, INCOMING, Record};
 use crate::core::change::{
     Author, Change, ChangeVerb, Edit, PlannedFiles, plan_and_commit, put_lines_back,
@@ -304,7 +304,7 @@ fn item(store: &Store, file: &WaitingFile, incoming: &Incoming, is_conflict: boo
             text,
             entry: None,
             citation: None,
-            first: 0,
+            begins: begins(&hunk.replacements),
             replacements: hunk.replacements,
         }
     });

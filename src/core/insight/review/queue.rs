@@ -1,6 +1,6 @@
 //! The queue: what waits for review, as differences from the accepted versions.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -171,8 +171,9 @@ pub struct ReviewHunk {
     pub entry: Option<String>,
     /// The message that wrote it, if it is known for the hunk by itself.
     pub citation: Option<String>,
-    /// The number of its first line in the text of the hunk that it is a part of.
-    pub(super) first: usize,
+    /// The old and the new line at which the first difference of the whole hunk begins. The lines of
+    /// its parts are counted from there.
+    pub(super) begins: (usize, usize),
     pub(super) replacements: Vec<Replacement>,
 }
 
@@ -196,58 +197,37 @@ impl ReviewHunk {
 
     /// Each line that it changes as a part; a line that replaces another one goes with that.
     pub fn changed_lines(&self) -> Vec<HunkPart> {
-        // The lines of two parts do not follow each other in the hunk.
-        if self.id.contains('+') {
+        // A line without an end would be joined with the one that follows it.
+        if self.text.lines().any(|line| line.starts_with('\\')) {
             return vec![self.whole()];
         }
-        let mut changed: Vec<Vec<usize>> = Vec::new();
-        // The removed lines that nothing has replaced yet.
-        let mut removed = VecDeque::new();
-        for (number, line) in self.text.lines().enumerate() {
-            match line.as_bytes().first() {
-                Some(b'-') => {
-                    removed.push_back(changed.len());
-                    changed.push(vec![number]);
-                }
-                Some(b'+') => match removed.pop_front() {
-                    Some(at) => changed[at].push(number),
-                    None => changed.push(vec![number]),
-                },
-                // A line without an end would be joined with the one that follows it.
-                Some(b'\\') => return vec![self.whole()],
-                _ => removed.clear(),
+        let all: Vec<(Replacement, &str)> = self.lines().collect();
+        let mut changed = Vec::new();
+        for block in &self.replacements {
+            for number in 0..block.old.len().max(block.new.len()) {
+                let nth = |side: &Range<usize>| {
+                    (side.start + number).min(side.end)..(side.start + number + 1).min(side.end)
+                };
+                let (old, new) = (nth(&block.old), nth(&block.new));
+                let part = Replacement {
+                    old: old.start - self.begins.0..old.end - self.begins.0,
+                    new: new.start - self.begins.1..new.end - self.begins.1,
+                };
+                let own = Replacement { old, new };
+                let lines = (0..).zip(&all).filter(|(_, line)| is_within(line, &own));
+                changed.push(HunkPart {
+                    id: self.part_id(&part),
+                    lines: lines.map(|(number, _)| number).collect(),
+                });
             }
         }
-        let hunk = self.id.split('~').next().unwrap_or_default();
-        let range = |line: &usize| format!("{}-{}", self.first + line, self.first + line + 1);
-        let changed = changed.into_iter().map(|lines| {
-            let ranges: Vec<String> = lines.iter().map(range).collect();
-            let id = format!("{hunk}~{}", ranges.join("+"));
-            HunkPart { id, lines }
-        });
-        changed.collect()
+        changed
     }
 
-    /// The part with these lines of its text, which can be accepted or reverted by itself.
-    pub(super) fn part(&self, lines: Range<usize>) -> Self {
-        let texts: Vec<&str> = self.text.split_inclusive('\n').collect();
-        let is_equal = |line: &&&str| line.starts_with([' ', '\n']);
-        let end = lines.end.min(texts.len());
-        let start = lines.start.min(end);
-        let before = texts[..start].iter().rev().take_while(is_equal).count();
-        let after = texts[end..].iter().take_while(is_equal).count();
-        let (first, last) = (start - before, end + after);
+    /// The lines of its text, each with what it has of the old and of the new lines.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (Replacement, &str)> {
         let (mut old, mut new) = (self.old.start, self.new.start);
-        let mut begins = (old, new);
-        let mut replacements: Vec<Replacement> = Vec::new();
-        let mut text = String::new();
-        for (number, line) in texts[..last].iter().enumerate() {
-            if number == first {
-                begins = (old, new);
-            }
-            if number >= first {
-                text.push_str(line);
-            }
+        self.text.split_inclusive('\n').map(move |line| {
             let (takes, puts) = match line.as_bytes().first() {
                 Some(b'-') => (1, 0),
                 Some(b'+') => (0, 1),
@@ -255,56 +235,114 @@ impl ReviewHunk {
                 Some(b'\\') => (0, 0),
                 _ => (1, 1),
             };
-            let after = (old + takes, new + puts);
-            if takes != puts && number >= start && number < end {
-                match replacements.last_mut() {
-                    Some(last) if (last.old.end, last.new.end) == (old, new) => {
-                        (last.old.end, last.new.end) = after;
-                    }
-                    _ => replacements.push(Replacement {
-                        old: old..after.0,
-                        new: new..after.1,
-                    }),
-                }
-            }
-            (old, new) = after;
-        }
-        Self {
-            id: format!("{}~{start}-{end}", self.id),
-            old: begins.0..old,
-            new: begins.1..new,
-            text,
-            entry: self.entry.clone(),
-            citation: self.citation.clone(),
-            first,
-            replacements,
-        }
-    }
-
-    /// This part, which only removes lines, and another one of the hunk, which only adds some, as one:
-    /// a line and the one that replaced it stand for each other, also among several.
-    pub(super) fn replaced_by(&self, come: &Self) -> Option<Self> {
-        let ([gone], [new]) = (self.replacements.as_slice(), come.replacements.as_slice()) else {
-            return None;
-        };
-        let range = come.id.rsplit('~').next()?;
-        (gone.new.is_empty() && new.old.is_empty()).then(|| Self {
-            id: format!("{}+{range}", self.id),
-            old: self.old.start..come.old.end.max(self.old.end),
-            new: self.new.start..come.new.end.max(self.new.end),
-            text: [self.text.as_str(), &come.text].concat(),
-            replacements: vec![Replacement {
-                old: gone.old.clone(),
-                new: new.new.clone(),
-            }],
-            ..self.clone()
+            let own = Replacement {
+                old: old..old + takes,
+                new: new..new + puts,
+            };
+            (old, new) = (own.old.end, own.new.end);
+            (own, line)
         })
     }
 
-    /// How many lines it adds and removes.
-    pub(super) fn size(&self) -> usize {
-        let sizes = self.replacements.iter();
-        sizes.map(|one| one.old.len() + one.new.len()).sum()
+    /// The id of the part with these lines.
+    fn part_id(&self, part: &Replacement) -> String {
+        let hunk = self.id.split('~').next().unwrap_or_default();
+        let Replacement { old, new } = part;
+        format!("{hunk}~{}-{}+{}-{}", old.start, old.end, new.start, new.end)
+    }
+
+    /// The lines of the part that an id names, counted from the first difference of the whole hunk.
+    pub(super) fn named_part(&self, id: &str) -> Option<Replacement> {
+        let named = id.strip_prefix(&self.id)?.strip_prefix('~')?;
+        let (old, new) = named.split_once('+')?;
+        let range = |text: &str| -> Option<Range<usize>> {
+            let (start, end) = text.split_once('-')?;
+            Some(start.parse().ok()?..end.parse().ok()?)
+        };
+        Some(Replacement {
+            old: range(old)?,
+            new: range(new)?,
+        })
+    }
+
+    /// What of its differences is within these old and new lines.
+    pub(super) fn within(&self, part: &Replacement) -> Vec<Replacement> {
+        let part = self.placed(part);
+        let own = |side: &Range<usize>, part: &Range<usize>| {
+            let cut = |at: usize| at.clamp(side.start, side.end);
+            cut(part.start)..cut(part.end).max(cut(part.start))
+        };
+        let own = self.replacements.iter().map(|one| Replacement {
+            old: own(&one.old, &part.old),
+            new: own(&one.new, &part.new),
+        });
+        own.filter(|one| !one.old.is_empty() || !one.new.is_empty())
+            .collect()
+    }
+
+    /// Lines of a part as lines of the texts.
+    fn placed(&self, part: &Replacement) -> Replacement {
+        let side = |range: &Range<usize>, begin: usize| {
+            begin.saturating_add(range.start)..begin.saturating_add(range.end)
+        };
+        Replacement {
+            old: side(&part.old, self.begins.0),
+            new: side(&part.new, self.begins.1),
+        }
+    }
+
+    /// The part with these old and new lines as a hunk, with the equal lines around it. An empty range
+    /// says where the others stand among the lines of that side.
+    pub(super) fn part(&self, lines: &Replacement) -> Self {
+        let part = &self.placed(lines);
+        let all: Vec<(Replacement, &str)> = self.lines().collect();
+        let mut own = vec![false; all.len()];
+        for at in 0..all.len() {
+            let is_mark = all[at].1.starts_with('\\');
+            own[at] = is_within(&all[at], part) || is_mark && at > 0 && own[at - 1];
+        }
+        let (mut old, mut new) = (part.old.clone(), part.new.clone());
+        for (line, text) in all.iter().rev() {
+            let is_before = (line.old.end, line.new.end) == (old.start, new.start);
+            if is_before && is_equal(text) {
+                (old.start, new.start) = (line.old.start, line.new.start);
+            }
+        }
+        for (line, text) in &all {
+            let is_after = (line.old.start, line.new.start) == (old.end, new.end);
+            if is_after && is_equal(text) {
+                (old.end, new.end) = (line.old.end, line.new.end);
+            }
+        }
+        let is_around = |(line, text): &(Replacement, &str)| {
+            is_equal(text) && old.contains(&line.old.start) && new.contains(&line.new.start)
+        };
+        let text = all.iter().zip(own);
+        let text = text.filter(|(line, own)| *own || is_around(line));
+        Self {
+            id: self.part_id(lines),
+            text: text.map(|((_, text), _)| *text).collect(),
+            old,
+            new,
+            entry: self.entry.clone(),
+            citation: self.citation.clone(),
+            begins: self.begins,
+            replacements: self.within(lines),
+        }
+    }
+}
+
+/// Whether a line of a hunk is equal on both sides.
+fn is_equal(text: &str) -> bool {
+    !text.starts_with(['+', '-', '\\'])
+}
+
+/// Whether a line that a hunk adds or removes is among these old and new lines.
+fn is_within((line, text): &(Replacement, &str), part: &Replacement) -> bool {
+    match text.as_bytes().first() {
+        Some(b'-') => part.old.contains(&line.old.start),
+        Some(b'+') => part.new.contains(&line.new.start),
+        _ => false,
     }
 }
 
@@ -448,7 +486,7 @@ fn items(
             text,
             entry,
             citation: None,
-            first: 0,
+            begins: begins(&hunk.replacements),
             replacements: hunk.replacements,
         });
     }
@@ -457,6 +495,12 @@ fn items(
     }
     items.sort_by_key(|item| std::cmp::Reverse(item.time));
     Ok(items)
+}
+
+/// The old and the new line at which the first of these differences begins.
+pub(super) fn begins(differences: &[Replacement]) -> (usize, usize) {
+    let first = differences.first();
+    first.map_or((0, 0), |first| (first.old.start, first.new.start))
 }
 
 /// The fragment of the innermost entry in which the first difference of a hunk is. Entries and lines

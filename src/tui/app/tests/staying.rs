@@ -12,7 +12,7 @@ use super::pruning::record;
 use super::{AUTH, TestApp, has, kept_text};
 use crate::core::change::ChangeVerb;
 use crate::tui::action::Action;
-use crate::tui::effect::{Request, UndoDirection};
+use crate::tui::effect::{Effect, Request, UndoDirection};
 use crate::tui::event::Event;
 use crate::tui::keymap::KeyContext;
 use crate::tui::model::PaneContext;
@@ -225,6 +225,29 @@ fn a_memory_is_shown_again_where_it_was_left() {
     assert!(!left[0].contains("Backend"), "{left:?}");
     ui.press("<esc> j k");
     assert_eq!(preview(&ui), left);
+}
+
+#[test]
+fn the_editor_opens_where_the_preview_stands_and_then_where_it_was_left() {
+    let mut ui = TestApp::at_auth();
+    let lines: String = (0..60).map(|line| format!("- line {line}\n")).collect();
+    ui.write(
+        "auth.md",
+        &format!("---\nname: Auth Refactor\ntype: project\n---\n\n{lines}"),
+    );
+    ui.press("<tab> <pagedown>");
+    let text = ui.text();
+    let first = text.lines().find_map(|line| line.split_once("• line "));
+    let (first, _) = first.expect("a line").1.split_once(' ').expect("a number");
+    let edited = |kept: &[Effect], line: &str| {
+        has(&kept_text(kept).text, &format!("\nX- line {line}\n"));
+    };
+    let kept = ui.press("e X");
+    edited(&kept, first);
+    ui.press("<c-z> <down> <esc>");
+    let next = first.parse::<usize>().expect("a number") + 1;
+    let kept = ui.press("e X");
+    edited(&kept, &next.to_string());
 }
 
 #[test]

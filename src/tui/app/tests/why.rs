@@ -1,5 +1,6 @@
 //! From a memory to the session that wrote it, and from a session to its memories.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use crate::core::change::history::{Author, Origin};
 use crate::core::insight::curate::{Evidence, Finding, Severity};
 use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
 use crate::core::log::touch::FileUse;
+use crate::core::text::diff::Replacement;
 use crate::tui::effect::{CurateJob, Effect, WhyJob};
 use crate::tui::event::{CurateStep, Event, ExplainedText};
 use crate::tui::keymap::KeyContext;
@@ -24,7 +26,10 @@ fn attribution(hunk: &str, line: u64) -> Attributions {
         citation: Some(format!("claude-code:5e551011#L{line}")),
     };
     let lines = WrittenLines {
-        lines: 0..9,
+        lines: Replacement {
+            old: 0..9,
+            new: 0..9,
+        },
         by: Some((author, origin)),
     };
     Attributions::from([(hunk.to_owned(), vec![lines])])
@@ -74,6 +79,17 @@ fn a_hunk_comes_with_the_words_before_its_own_message() {
     ui.after("J").shows(["“half an hour then”"]);
     ui.lacks(["it is a state"]);
     ui.after("K").shows(["“it is a state”"]);
+}
+
+#[test]
+fn hunks_of_a_session_that_are_told_one_after_the_other_are_one_file() {
+    let mut ui = TestApp::reviewing();
+    for hunk in ui.ids("auth.md") {
+        let found = attribution(&hunk, 7);
+        let words = HashMap::new();
+        ui.tell(Event::Attributed { found, words });
+    }
+    assert_eq!(ui.text().matches("~ auth.md").count(), 1, "{}", ui.text());
 }
 
 fn source(citation: u64) -> Option<Arc<LineSource>> {

@@ -173,22 +173,25 @@ impl BrowsePane {
         if let Some(Key::Store(store)) = self.selected() {
             return self.edit_index(&store);
         }
-        let line = match self.selected() {
+        let key = self.selected();
+        let line = match &key {
             Some(Key::Entry(store, path, slug)) => self
                 .library
-                .store_by_id(&store)
-                .and_then(|snapshot| snapshot.memory(&path))
-                .and_then(|memory| memory.entries.iter().find(|entry| entry.slug == slug))
+                .store_by_id(store)
+                .and_then(|snapshot| snapshot.memory(path))
+                .and_then(|memory| memory.entries.iter().find(|entry| entry.slug == *slug))
                 .map_or(0, |entry| entry.line.saturating_sub(1)),
             // The line that the text was opened at, or was left at.
             Some(key) => {
-                let opened = self.preview.line_of(&key);
-                let left = || self.edited_lines.get(&file_at(&key)?).copied();
+                let opened = self.preview.line_of(key);
+                let left = || self.edited_lines.get(&file_at(key)?).copied();
                 let line = opened.map(|line| line.saturating_sub(1)).or_else(left);
                 line.unwrap_or(0)
             }
             None => 0,
         };
+        let scrolled = key.and_then(|key| self.preview.scrolled_to(&key));
+        let line = scrolled.unwrap_or(line);
         match self.editable_text() {
             Ok(subject) => {
                 let editor = match self.take_unsaved(&subject) {
@@ -220,7 +223,9 @@ impl BrowsePane {
             return say("Go to a memory to edit it");
         }
         let key = Key::Memory(store.clone(), index::INDEX.to_owned());
-        edit_file(store, index::INDEX, self.preview.line_of(&key))
+        let scrolled = self.preview.scrolled_to(&key).map(|line| line + 1);
+        let line = scrolled.or_else(|| self.preview.line_of(&key));
+        edit_file(store, index::INDEX, line)
     }
 
     /// Opens a new memory: the one that was begun and not saved, or a form for another.

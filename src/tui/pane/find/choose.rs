@@ -162,7 +162,8 @@ impl FindPane {
         let Some((row, key)) = row.and_then(|row| Some((row, Self::key_of(row)?))) else {
             return say("Memories can be edited, logs cannot");
         };
-        let line = usize::try_from(row.hit.line).ok();
+        let scrolled = self.preview.scrolled_to(&key).map(|line| line + 1);
+        let line = scrolled.or_else(|| usize::try_from(row.hit.line).ok());
         vec![self.remember(), reveal(key, line, Some(Action::Edit))]
     }
 }

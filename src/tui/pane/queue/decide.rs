@@ -31,11 +31,10 @@ impl QueuePane {
         if ids.is_empty() {
             return Vec::new();
         }
-        self.queue.without(&ids);
         self.decided.clone_from(&ids);
         self.accepted.extend(ids);
         self.is_before_said = false;
-        self.lay_out(cx);
+        self.show(cx);
         let job = ReviewJob::Accept(stores);
         perform(Effect::Write(WriteJob::Review(job)))
     }

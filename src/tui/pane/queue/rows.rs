@@ -111,17 +111,28 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(waiting: &[(StoreId, Vec<Item>)]) -> Self {
+    /// What waits besides these ids, with the writers that the logs name.
+    pub(super) fn new(
+        waiting: &[(StoreId, Vec<Item>)],
+        found: &Attributions,
+        decided: &[String],
+    ) -> Self {
         let entries = waiting.iter().flat_map(|(store, items)| {
-            items.iter().map(|item| Entry {
+            let items = attributed(items.clone(), found).into_iter();
+            items.map(|item| Entry {
                 store: store.clone(),
-                item: item.clone(),
+                item,
             })
         });
-        Self::of(entries.collect())
-    }
-
-    fn of(mut entries: Vec<Entry>) -> Self {
+        let decided: HashSet<&String> = decided.iter().collect();
+        let left = entries.filter_map(|mut entry| {
+            let had = entry.item.hunks.len();
+            entry.item.hunks.retain(|hunk| !decided.contains(&hunk.id));
+            let is_gone =
+                had > 0 && entry.item.hunks.is_empty() || decided.contains(&entry.item.id);
+            (!is_gone).then_some(entry)
+        });
+        let mut entries: Vec<Entry> = left.collect();
         let mut newest: BTreeMap<Source, i64> = BTreeMap::new();
         for entry in &entries {
             let time = newest.entry(entry.source()).or_insert(i64::MIN);
@@ -168,32 +179,6 @@ impl Queue {
             first += group.len();
         }
         rows
-    }
-
-    /// Names the writers of the entries that have one here, and groups them anew.
-    pub(super) fn attribute(&mut self, found: &Attributions) {
-        let entries = std::mem::take(&mut self.entries).into_iter();
-        let entries = entries.flat_map(|Entry { store, item }| {
-            let items = attributed(vec![item], found).into_iter();
-            items.map(move |item| Entry {
-                store: store.clone(),
-                item,
-            })
-        });
-        *self = Self::of(entries.collect());
-    }
-
-    /// What waits besides these ids.
-    pub(super) fn without(&mut self, ids: &[String]) {
-        let ids: HashSet<&String> = ids.iter().collect();
-        let entries = std::mem::take(&mut self.entries).into_iter();
-        let left = entries.filter_map(|mut entry| {
-            let had = entry.item.hunks.len();
-            entry.item.hunks.retain(|hunk| !ids.contains(&hunk.id));
-            let is_gone = had > 0 && entry.item.hunks.is_empty() || ids.contains(&entry.item.id);
-            (!is_gone).then_some(entry)
-        });
-        *self = Self::of(left.collect());
     }
 
     /// The entries of the same source as this one.

@@ -214,7 +214,7 @@ fn item(
             text: hunk.text.clone(),
             entry: None,
             citation: None,
-            first: 0,
+            begins: (0, 0),
             replacements: Vec::new(),
         }
     });

@@ -5,10 +5,10 @@ use std::fs;
 use super::{Fixture, numbered};
 use crate::core::change::Direction;
 use crate::core::change::history::{Author, ChangeVerb, Origin};
-use crate::core::insight::review::attribute::KnownWriter;
 use crate::core::insight::review::{
     Attributions, Item, ItemChange, WrittenLines, annotate, attributed,
 };
+use crate::core::text::diff::Replacement;
 
 /// The paths that wait, with the text of their hunks.
 fn shown(fixture: &Fixture) -> Vec<(String, ItemChange, Vec<String>)> {
@@ -116,8 +116,9 @@ fn a_line_is_accepted_or_reverted_alone_and_nothing_else_changes() {
     }
 }
 
-#[test]
-fn neighbouring_lines_of_two_writers_are_reverted_where_they_stand() {
+/// Reverts what a session wrote of a difference, and then, from the same text, what others did. The
+/// first lines of it, as numbers of old and of new ones, are of the session.
+fn revert_each(old: &str, new: &str, (removed, added): (usize, usize)) -> [String; 2] {
     let author = Author {
         who: "codex".to_owned(),
         door: "files".to_owned(),
@@ -126,29 +127,55 @@ fn neighbouring_lines_of_two_writers_are_reverted_where_they_stand() {
         session: "s1".to_owned(),
         citation: None,
     };
-    let by = Some((author, origin));
-    let written = |lines: std::ops::Range<usize>, by: &Option<KnownWriter>| WrittenLines {
-        lines,
-        by: by.clone(),
-    };
-    for (is_session, left) in [(true, "a\nO\nP\n7\n8\nz\n"), (false, "a\n5\n6\nS\nz\n")] {
-        let fixture = Fixture::new(&[("a.md", "a\n5\n6\n7\n8\nz\n")]);
-        fixture.write_outside("a.md", "a\nO\nP\nS\nz\n");
+    [true, false].map(|is_session| {
+        let fixture = Fixture::new(&[("a.md", old)]);
+        fixture.write_outside("a.md", new);
         fixture.observe();
         let queue = fixture.queue();
-        let hunk = queue[0].hunks[0].id.clone();
-        let parts = [(1..3, &None), (3..5, &by), (5..7, &None), (7..8, &by)];
-        let parts = parts.map(|(lines, by)| written(lines, by)).to_vec();
-        let items = attributed(queue, &Attributions::from([(hunk, parts)]));
+        let hunk = queue[0].hunks[0].clone();
+        let [whole] = hunk.replacements.as_slice() else {
+            panic!("{hunk:?}");
+        };
+        let lines = |old, new| Replacement { old, new };
+        let parts = vec![
+            WrittenLines {
+                lines: lines(0..removed, 0..added),
+                by: Some((author.clone(), origin.clone())),
+            },
+            WrittenLines {
+                lines: lines(removed..whole.old.len(), added..whole.new.len()),
+                by: None,
+            },
+        ];
+        let items = attributed(queue, &Attributions::from([(hunk.id, parts)]));
         let of_session = |item: &&Item| item.origin.is_some() == is_session;
         let item = items.iter().find(of_session).expect("an item of each");
         let ids = item.ids();
-        let [id] = ids.as_slice() else {
-            panic!("{ids:?}");
-        };
-        fixture.revert(&[id]);
-        assert_eq!(fixture.files()["a.md"], left);
-    }
+        fixture.revert(&[&ids[0]]);
+        assert_eq!(ids.len(), 1);
+        fixture.files()["a.md"].clone()
+    })
+}
+
+#[test]
+fn neighbouring_lines_of_two_writers_are_reverted_where_they_stand() {
+    let several = revert_each("a\n5\n6\n7\n8\nz\n", "a\nO\nP\nS\nz\n", (2, 2));
+    assert_eq!(several, ["a\n5\n6\nS\nz\n", "a\nO\nP\n7\n8\nz\n"]);
+    let deleted_below = revert_each("a\n5\n6\nz\n", "a\nO\nz\n", (1, 1));
+    assert_eq!(deleted_below, ["a\n5\nz\n", "a\nO\n6\nz\n"]);
+    let added_above = revert_each("a\n5\nz\n", "a\nX\nO\nz\n", (0, 1));
+    assert_eq!(added_above, ["a\nO\nz\n", "a\nX\n5\nz\n"]);
+}
+
+#[test]
+fn a_removed_line_comes_back_below_the_line_that_replaced_its_neighbour() {
+    let fixture = Fixture::new(&[("a.md", "a\n5\n6\nz\n")]);
+    fixture.write_outside("a.md", "a\nO\nz\n");
+    fixture.observe();
+    let lines = fixture.queue()[0].hunks[0].changed_lines();
+    assert_eq!(lines.len(), 2);
+    fixture.revert(&[&lines[1].id]);
+    assert_eq!(fixture.files()["a.md"], "a\nO\n6\nz\n");
 }
 
 #[test]
