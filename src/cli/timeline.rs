@@ -18,11 +18,11 @@ use crate::core::Error;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::grip::{Grip, GripState};
 use crate::core::insight::timeline::json::{
-    EventRows, GripRows, LONGEST_OF_GRIP, node_json, teleport_json, told_calls, unknown_grip_json,
+    EventRows, GripRows, LONGEST_OF_GRIP, told_calls, unknown_grip_json,
 };
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
-    Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand,
+    Child, Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand,
     log_named_by, sessions_of, summarizer,
 };
 use crate::core::log::marked_id;
@@ -250,7 +250,7 @@ struct TocReport {
 
 impl Report for TocReport {
     fn json(&self) -> Result<Json<'_>, Failure> {
-        let mut nodes = self.nodes.iter().map(node_json);
+        let mut nodes = self.nodes.iter().map(|shown| json!(shown));
         Ok(match self.asked {
             Some(_) => json!({ "node": nodes.next() }).into(),
             None => Json::list("nodes", nodes),
@@ -300,8 +300,8 @@ fn show_node(node: &Node, printer: &mut Printer) -> io::Result<()> {
     const MOST_FILES: usize = 8;
     printer.painted_line(TextStyle::Strong, &node.title)?;
     let mut place = format!("{} – {}  ", short_stamp(node.from), short_stamp(node.to));
-    match (&node.log, node.lines) {
-        (Some(log), Some((first, last))) => place.push_str(&format!("{log}#L{first}-{last}")),
+    match (&node.log, node.first_line, node.last_line) {
+        (Some(log), Some(first), Some(last)) => place.push_str(&format!("{log}#L{first}-{last}")),
         _ => place.push_str(&node.id),
     }
     printer.painted_line(TextStyle::Quiet, &place)?;
@@ -329,7 +329,7 @@ fn show_node(node: &Node, printer: &mut Printer) -> io::Result<()> {
         let files = first_few(MOST_FILES, &node.files);
         printer.line(&format!("  files: {files}"))?;
     }
-    for (id, title) in &node.children {
+    for Child { id, title } in &node.children {
         let id = printer.paint(TextStyle::Quiet, id);
         let title = printer.paint(TextStyle::Plain, title);
         printer.styled_line(&format!("  {id}  {title}"))?;
@@ -492,8 +492,7 @@ pub(super) fn teleport(args: &TeleportArgs, world: &World) -> Reported<'static> 
     } else {
         "no part of a session is about that; tome recall searches every message".to_owned()
     };
-    let results: Vec<Value> = found.iter().map(teleport_json).collect();
-    let json = json!({ "query": query, "results": results });
+    let json = json!({ "query": query, "results": found });
     Answer::found(!found.is_empty(), json, move |printer| {
         if found.is_empty() {
             print_error(&nothing);

@@ -8,7 +8,6 @@ use super::Failure;
 use super::args::TopicsArgs;
 use super::print::{Answer, Printer, Reported, TextStyle, print_error};
 use super::world::World;
-use crate::core::insight::timeline::json::topic_json;
 use crate::core::insight::timeline::{Records, Topic, near};
 use crate::core::memory::store::Store;
 use crate::core::search::recall::{RecallRequest, Scope};
@@ -67,10 +66,9 @@ pub(super) fn run(args: &TopicsArgs, world: &World) -> Reported<'static> {
         timeline.topics(&semantic)
     })?;
     topics.truncate(args.limit);
-    let rows: Vec<_> = topics.iter().map(topic_json).collect();
     Answer::found(
         !topics.is_empty(),
-        json!({ "topics": rows }),
+        json!({ "topics": topics }),
         move |printer| topics.iter().try_for_each(|topic| show(topic, printer)),
     )
 }

@@ -2,7 +2,7 @@
 
 use super::message as m;
 use crate::core::insight::timeline::json::{EventRow, GripRows};
-use crate::core::insight::timeline::{Bullet, Node, Teleport};
+use crate::core::insight::timeline::{Bullet, Child, Node, Teleport};
 use crate::core::memory::layout::events::{CapturedEvent, usual_role};
 
 impl From<m::Event> for CapturedEvent {
@@ -58,7 +58,6 @@ impl From<Bullet> for m::Bullet {
 
 impl From<Node> for m::Node {
     fn from(node: Node) -> Self {
-        let (first_line, last_line) = node.lines.unwrap_or_default();
         let children = node.children.into_iter();
         Self {
             node_id: node.id,
@@ -71,11 +70,11 @@ impl From<Node> for m::Node {
             keywords: node.keywords,
             files: node.files,
             children: children
-                .map(|(node_id, title)| m::Child { node_id, title })
+                .map(|Child { id, title }| m::Child { node_id: id, title })
                 .collect(),
             log: node.log.unwrap_or_default(),
-            first_line,
-            last_line,
+            first_line: node.first_line.unwrap_or_default(),
+            last_line: node.last_line.unwrap_or_default(),
             note: node.note.unwrap_or_default(),
         }
     }

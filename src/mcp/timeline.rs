@@ -12,7 +12,7 @@ use crate::core::Result;
 use crate::core::insight::promote::grip_in_memories;
 use crate::core::insight::timeline::Node;
 use crate::core::insight::timeline::grip::GripState;
-use crate::core::insight::timeline::json::{node_json, teleport_json, unknown_grip_json};
+use crate::core::insight::timeline::json::unknown_grip_json;
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::query::{AROUND, Found, NODES, PLACES, TimelineQueries};
 use crate::core::memory::layout::Layout;
@@ -139,7 +139,7 @@ fn node(call: &Call<'_>) -> ToolResult {
     let id = node_id(call, "node_id")?;
     let found = ask(call, |timeline| timeline.node(&id))?;
     let node = match &found.value {
-        Some(node) => json!({ "node": node_json(node) }),
+        Some(node) => json!({ "node": node }),
         None => json!({ "node": null, "message": format!("Nothing happened in {id}.") }),
     };
     Ok(answer(&node, found.left))
@@ -207,8 +207,7 @@ fn teleport(call: &Call<'_>) -> ToolResult {
     }
     let found = ask(call, |timeline| timeline.teleport(query, PLACES.of(None)))?;
     let (places, note) = found.value;
-    let results: Vec<Value> = places.iter().map(teleport_json).collect();
-    let answer = answer(&json!({ "results": results }), found.left);
+    let answer = answer(&json!({ "results": places }), found.left);
     Ok(match note {
         Some(note) => answer.with(note),
         None => answer,

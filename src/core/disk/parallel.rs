@@ -17,7 +17,7 @@ pub(crate) fn all_cores() -> usize {
 }
 
 /// Returns the number of threads that are worth starting for a search, at most eight.
-pub(crate) fn threads() -> usize {
+fn threads() -> usize {
     const MOST: usize = 8;
     all_cores().min(MOST)
 }

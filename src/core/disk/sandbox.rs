@@ -10,7 +10,6 @@
 
 mod lines;
 mod resolve;
-mod stamps;
 mod write;
 mod writers;
 
@@ -25,7 +24,6 @@ use crate::core::{Error, Result};
 
 pub(in crate::core) use lines::missing_newline;
 pub use resolve::check;
-pub use stamps::{FolderStamp, StampCheck};
 pub use write::{Attributes, Displaced};
 
 /// The largest file that is opened as a memory.

@@ -29,12 +29,12 @@ use crate::core::insight::correction::LEAST;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::promote::{Proposal, propose, quotes};
 use crate::core::insight::review::KnownFiles;
-use crate::core::insight::timeline::{log_named_by, record_name, stamp};
+use crate::core::insight::timeline::{cited_line, record_name, stamp};
 use crate::core::log::Agent;
 use crate::core::log::touch::FileUse;
 use crate::core::memory::FileKind;
 use crate::core::memory::Memory;
-use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::memory::citation::Citation;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::library::Unlisted;
@@ -691,13 +691,7 @@ fn is_same(shared: SharedWords, part: f32) -> bool {
 
 /// Returns the words of a message that is cited, such as `codex:ID#L12`.
 pub fn words_of(corpus: &Corpus, citation: &str) -> Option<String> {
-    let Ok(citation) = citation.parse::<Citation>();
-    let CitedPart::Lines(lines) = &citation.part else {
-        return None;
-    };
-    let agent = citation.store.as_deref().and_then(Agent::named)?;
-    let log = log_named_by(corpus, agent, &citation.path)?;
-    let line = u64::try_from(*lines.start()).ok()?;
+    let (log, line) = cited_line(corpus, citation)?;
     let messages = corpus.messages(log, &[Part::Words, Part::Calls]);
     let at = messages.into_iter().find(|at| corpus.line(*at) == line)?;
     corpus.message(at, |message| message.text.to_owned())

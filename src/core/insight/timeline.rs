@@ -42,6 +42,7 @@ use crate::core::disk::foreign::{LARGEST_LOG, read_text};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
 use crate::core::log::Agent;
+use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::TimelineSettings;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::search::catalog::{last_activity, listings};
@@ -60,7 +61,7 @@ pub use near::near;
 pub use status::Status;
 pub use teleport::Teleport;
 pub use topics::Topic;
-pub use tree::{Bullet, Node};
+pub use tree::{Bullet, Child, Node};
 pub use version::VersionedNode;
 
 /// The timeline of some logs.
@@ -119,21 +120,10 @@ impl Timeline {
     ) -> Self {
         let (mut timeline, mut outdated) = self.cached(corpus, is_wanted);
         let old = timeline.clone();
-        let mut before = Vec::new();
         if records == Records::Rebuild {
             outdated = timeline.logs.iter().map(|log| log.number).collect();
-            before = timeline
-                .logs
-                .iter_mut()
-                .map(|log| log.record.take())
-                .collect();
         }
-        timeline.update(corpus, &outdated);
-        let pairs = before.iter().zip(&timeline.logs);
-        let pairs =
-            pairs.filter_map(|(before, log)| Some((before.as_ref()?, log.record.as_ref()?)));
-        let former: Vec<Grip> = pairs.flat_map(|(old, new)| replaced(old, new)).collect();
-        timeline.keep_former(&former);
+        timeline.make(corpus, &outdated, records);
         timeline.keep_versions(&old);
         timeline
     }
@@ -223,6 +213,10 @@ impl Timeline {
 
     /// Makes the records of these logs, which are indices of the corpus.
     pub fn update(&mut self, corpus: &Corpus, outdated: &[usize]) {
+        self.make(corpus, outdated, Records::Use);
+    }
+
+    fn make(&mut self, corpus: &Corpus, outdated: &[usize], records: Records) {
         if outdated.is_empty() {
             return;
         }
@@ -234,7 +228,8 @@ impl Timeline {
             let slot = logs.binary_search_by_key(&number, |log| log.number).ok()?;
             let before = logs[slot].record.as_deref();
             let summarizer = self.summarizer.as_ref();
-            let record = record(corpus, number, summarizer, before)?;
+            let known = before.filter(|_| records == Records::Use);
+            let record = record(corpus, number, summarizer, known)?;
             record.save(&self.cache.join(&logs[slot].name));
             let former = before.map(|before| replaced(before, &record));
             // A copy has no spare capacity: with it, the records of all logs take twice the memory.
@@ -490,6 +485,17 @@ pub(in crate::core::insight) fn record_name(log: &Log<'_>) -> String {
 pub fn log_named_by(corpus: &Corpus, agent: Agent, id: &str) -> Option<usize> {
     let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(id);
     corpus.logs().position(is_it)
+}
+
+/// Finds the log and its line that a citation such as `codex:ID#L12` names.
+pub fn cited_line(corpus: &Corpus, citation: &str) -> Option<(usize, u64)> {
+    let Ok(citation) = citation.parse::<Citation>();
+    let CitedPart::Lines(lines) = &citation.part else {
+        return None;
+    };
+    let agent = Agent::named(citation.store.as_deref()?)?;
+    let log = log_named_by(corpus, agent, &citation.path)?;
+    Some((log, u64::try_from(*lines.start()).ok()?))
 }
 
 /// Returns for each log of a corpus whether it is a session: no subagent's, no older copy, not

@@ -8,11 +8,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::incoming::incoming_count;
 use super::proposal::proposal_count;
-use super::saved::{Listed, Missing, SavedState};
+use super::saved::Missing;
 use super::state::{SeenFile, State, written_count};
 use crate::core::change::history::{Author, ChangeVerb, FileChange, History, Lock, Origin, Record};
 use crate::core::disk::revision::Revision;
-use crate::core::disk::sandbox::FolderStamp;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::store::Store;
@@ -63,29 +62,8 @@ pub struct Observed {
     pub is_busy: bool,
 }
 
-impl Observed {
-    fn with_proposals(self, proposed: usize) -> Self {
-        Self {
-            waiting: self.waiting + proposed,
-            ..self
-        }
-    }
-}
-
-/// The reviewed files of a store, sorted by path, and the folders in which they were found. Those
-/// are empty if they are not known, or if one of them may change again without another time.
-#[derive(Default)]
-struct Listing {
-    files: Vec<Listed>,
-    folders: Vec<FolderStamp>,
-}
-
-impl Listing {
-    fn contains(&self, path: &str) -> bool {
-        let compare = |(listed, _): &Listed| listed.as_str().cmp(path);
-        self.files.binary_search_by(compare).is_ok()
-    }
-}
+/// The reviewed files of a store, each with its size and time.
+type Listing = BTreeMap<String, (u64, i64)>;
 
 /// Compares a store with what tome last saw of it, given a listing of it, and records the
 /// differences. While another process changes the store, nothing is done.
@@ -95,8 +73,6 @@ pub fn observe(
     memories: &[Memory],
     moment: &Moment,
 ) -> Result<Observed> {
-    let proposed = proposal_count(history, store.root(), store.layout())
-        + incoming_count(history, store.root().path());
     let reviewed = memories
         .iter()
         .filter(|memory| is_reviewed(store, memory.kind));
@@ -104,21 +80,15 @@ pub fn observe(
         let path = store.rules().file_of(&memory.path);
         (path, (memory.size, memory.modified))
     });
-    let listing = Listing {
-        files: files.collect(),
-        folders: Vec::new(),
-    };
-    let (observed, _) = observe_listing(history, store, listing, moment)?;
-    Ok(observed.with_proposals(proposed))
+    let (observed, _) = observe_listing(history, store, files.collect(), moment)?;
+    Ok(observed)
 }
 
 /// As [`observe`], for a store that was not listed: only the names, sizes and times of its files
-/// are read, or, if nothing was written since they were last read, not even the names.
+/// are read.
 pub fn observe_store(history: &History, store: &Store, moment: &Moment) -> Result<Observed> {
-    let proposed = proposal_count(history, store.root(), store.layout())
-        + incoming_count(history, store.root().path());
-    let (observed, _) = observe_written(history, store, moment)?;
-    Ok(observed.with_proposals(proposed))
+    let (observed, _) = observe_listing(history, store, listing_of(store)?, moment)?;
+    Ok(observed)
 }
 
 /// As [`observe_store`]; returns every file as it was seen then, or `None` while another process
@@ -128,132 +98,52 @@ pub fn observed_files(
     store: &Store,
     moment: &Moment,
 ) -> Result<Option<BTreeMap<String, Revision>>> {
-    let (observed, state) = observe_written(history, store, moment)?;
+    let (observed, state) = observe_listing(history, store, listing_of(store)?, moment)?;
     if observed.is_busy {
         return Ok(None);
     }
-    let state = match state {
-        Some(state) => Some(state),
-        None => State::load(history, store.id())?.map(|(state, _)| state),
-    };
     let files = state.into_iter().flat_map(|state| state.files);
     Ok(Some(
         files.map(|(path, seen)| (path, seen.revision)).collect(),
     ))
 }
 
-/// Observes a store; returns its state, too, if that had to be loaded.
-fn observe_written(
-    history: &History,
-    store: &Store,
-    moment: &Moment,
-) -> Result<(Observed, Option<State>)> {
-    if let Some(saved) = SavedState::read(history, store.id())?
-        && saved.is_current(history)?
-    {
-        let waiting = saved.count();
-        let written = saved.written_files(store.root());
-        if written.as_ref().is_some_and(Vec::is_empty) {
-            let observed = Observed {
-                waiting,
-                ..Observed::default()
-            };
-            return Ok((observed, None));
-        }
-        let observer = Observer::outside(history, store, moment);
-        if let Some(paths) = written
-            && let Some(done) = observer.observe(&paths)?
-        {
-            return Ok(done);
-        }
-    }
-    let rules = store.rules();
-    let folders = settled_folders(store, moment);
+fn listing_of(store: &Store) -> Result<Listing> {
     let found = store.files()?.into_iter();
-    let reviewed = found.filter(|file| is_reviewed(store, rules.kind(&file.path)));
+    let reviewed = found.filter(|file| is_reviewed(store, store.rules().kind(&file.path)));
     let files = reviewed.map(|file| (file.path, (file.size, file.modified)));
-    let listing = Listing {
-        files: files.collect(),
-        folders: folders.unwrap_or_default(),
-    };
-    observe_listing(history, store, listing, moment)
+    Ok(files.collect())
 }
 
-/// The folders that hold the files of a store, if none of them was changed just now.
-fn settled_folders(store: &Store, moment: &Moment) -> Option<Vec<FolderStamp>> {
-    let (folder, depth) = store.rules().searched()?;
-    let folders = store.root().folder_stamps(folder, depth)?;
-    let now = moment.time.as_millisecond();
-    let is_settled = |FolderStamp(_, time): &FolderStamp| time / 1_000_000 + UNSETTLED < now;
-    folders.iter().all(is_settled).then_some(folders)
-}
-
+/// Observes a store with these files; returns its state, too, unless another process changes it.
 fn observe_listing(
     history: &History,
     store: &Store,
     mut listing: Listing,
     moment: &Moment,
 ) -> Result<(Observed, Option<State>)> {
-    if store.root().path().to_str().is_none() {
-        // The history could not name it, and nothing can be changed there.
-        return Ok((Observed::default(), None));
-    }
+    let proposed = proposal_count(history, store.root(), store.layout())
+        + incoming_count(history, store.root().path());
     if store.layout() == Layout::Index {
         // The index is no memory, but agents write it by hand.
         let index = store.root().find_file(INDEX);
-        let index = index.map(|file| (file.path, (file.size, file.modified)));
-        listing.files.extend(index);
-    }
-    listing.files.sort();
-    let known = match SavedState::read(history, store.id())? {
-        None if listing.files.is_empty() => Some(0),
-        None => None,
-        Some(saved) => {
-            let waiting = saved.count();
-            let is_settled = saved.is_current(history)?
-                && (listing.folders.is_empty() || saved.folders() == listing.folders)
-                && saved.has_exactly(&listing.files)?;
-            is_settled.then_some(waiting)
-        }
-    };
-    if let Some(waiting) = known {
-        let observed = Observed {
-            waiting,
-            ..Observed::default()
-        };
-        return Ok((observed, None));
+        listing.extend(index.map(|file| (file.path, (file.size, file.modified))));
     }
     let observer = Observer::outside(history, store, moment);
-    let Some(_lock) = observer.try_lock()? else {
-        return Ok((observer.busy()?, None));
-    };
-    let (mut state, mut is_behind) = match State::load(history, store.id())? {
-        Some(loaded) => loaded,
-        None => match State::rebuilt(history, store.id())? {
-            None => {
-                let state = observer.take_baseline(listing)?;
-                return Ok((Observed::default(), Some(state)));
-            }
-            Some(state) => (observer.with_files_never_changed(state, &listing)?, true),
-        },
-    };
-    let paths = differing(&state, &listing);
-    if !listing.folders.is_empty() && state.folders != listing.folders {
-        state.folders = listing.folders;
-        is_behind = true;
-    }
-    let (observed, state) = observer.record_differences((state, is_behind), &paths)?;
-    Ok((observed, Some(state)))
+    let (mut observed, state) = observer.observe_listed(&listing)?;
+    observed.waiting += proposed;
+    Ok((observed, state))
 }
 
 /// The files that must be read to know whether they differ from what was last seen.
 fn differing(state: &State, listing: &Listing) -> Vec<String> {
-    let may_differ = |(path, found): &&Listed| {
-        let seen = state.files.get(path).and_then(|seen| seen.stamp);
-        seen != Some(*found)
+    let may_differ = |(path, found): &(&String, &(u64, i64))| {
+        let seen = state.files.get(*path).and_then(|seen| seen.stamp);
+        seen != Some(**found)
     };
-    let listed = listing.files.iter().filter(may_differ);
-    let gone = state.files.keys().filter(|path| !listing.contains(path));
+    let listed = listing.iter().filter(may_differ);
+    let gone = state.files.keys();
+    let gone = gone.filter(|path| !listing.contains_key(*path));
     listed.map(|(path, _)| path).chain(gone).cloned().collect()
 }
 
@@ -273,8 +163,7 @@ pub fn observe_files(
         writer,
         ..Observer::outside(history, store, moment)
     };
-    let done = observer.observe(&paths)?;
-    Ok(done.map(|(observed, _)| observed).unwrap_or_default())
+    observer.observe(&paths)
 }
 
 /// Whether files of this kind are reviewed; raw conversations are not.
@@ -327,16 +216,51 @@ impl<'a> Observer<'a> {
         })
     }
 
-    /// Records how these files differ from what was seen; `None` if the store was never seen.
-    fn observe(&self, paths: &[String]) -> Result<Option<(Observed, Option<State>)>> {
+    /// Records how a store with these files differs from what was seen.
+    fn observe_listed(&self, listing: &Listing) -> Result<(Observed, Option<State>)> {
+        let store = self.store.id();
+        if store.root().to_str().is_none() {
+            // The history could not name it, and nothing can be changed there.
+            return Ok((Observed::default(), None));
+        }
+        match State::load(self.history, store)? {
+            None if listing.is_empty() => return Ok((Observed::default(), None)),
+            Some((state, false)) if differing(&state, listing).is_empty() => {
+                let observed = Observed {
+                    waiting: state.waiting.len(),
+                    ..Observed::default()
+                };
+                return Ok((observed, Some(state)));
+            }
+            _ => {}
+        }
         let Some(_lock) = self.try_lock()? else {
-            return Ok(Some((self.busy()?, None)));
+            return Ok((self.busy()?, None));
         };
-        let Some(loaded) = State::load(self.history, self.store.id())? else {
-            return Ok(None);
+        let loaded = match State::load(self.history, store)? {
+            Some(loaded) => loaded,
+            None => match State::rebuilt(self.history, store)? {
+                None => {
+                    let state = self.take_baseline(listing)?;
+                    return Ok((Observed::default(), Some(state)));
+                }
+                Some(state) => (self.with_files_never_changed(state, listing)?, true),
+            },
         };
-        let (observed, state) = self.record_differences(loaded, paths)?;
-        Ok(Some((observed, Some(state))))
+        let paths = differing(&loaded.0, listing);
+        let (observed, state) = self.record_differences(loaded, &paths)?;
+        Ok((observed, Some(state)))
+    }
+
+    /// Records how these files differ from what was seen. A store that was never seen is left alone.
+    fn observe(&self, paths: &[String]) -> Result<Observed> {
+        let Some(_lock) = self.try_lock()? else {
+            return self.busy();
+        };
+        match State::load(self.history, self.store.id())? {
+            Some(loaded) => Ok(self.record_differences(loaded, paths)?.0),
+            None => Ok(Observed::default()),
+        }
     }
 
     fn step(&self, what: &str) -> Result<()> {
@@ -349,11 +273,10 @@ impl<'a> Observer<'a> {
     }
 
     /// Stores the versions of all files; none of them waits.
-    fn take_baseline(&self, listing: Listing) -> Result<State> {
+    fn take_baseline(&self, listing: &Listing) -> Result<State> {
         let mut state = State::empty(self.history)?;
-        let paths: Vec<&String> = listing.files.iter().map(|(path, _)| path).collect();
+        let paths: Vec<&String> = listing.keys().collect();
         self.add_baseline(&mut state, &paths)?;
-        state.folders = listing.folders;
         state.here_before = state.files.len() - self.written_by_tome(&state)?;
         self.step("observe: the baseline is kept")?;
         state.save(self.history, self.store.id())?;
@@ -364,8 +287,8 @@ impl<'a> Observer<'a> {
     /// knows whether they changed since they were last seen.
     fn with_files_never_changed(&self, mut state: State, listing: &Listing) -> Result<State> {
         let told: HashSet<String> = self.told_of()?.into_keys().collect();
-        let files = listing.files.iter().map(|(path, _)| path);
-        let paths: Vec<&String> = files.filter(|path| !told.contains(*path)).collect();
+        let paths = listing.keys().filter(|path| !told.contains(*path));
+        let paths: Vec<&String> = paths.collect();
         self.add_baseline(&mut state, &paths)?;
         state.here_before = paths.len();
         self.step("observe: the state is made again")?;

@@ -13,23 +13,21 @@ use serde::{Deserialize, Serialize};
 
 use super::incoming::incoming_count;
 use super::proposal::{is_proposal, proposal_count};
-use super::saved::{self, Missing, SavedState};
+use super::saved::{self, Missing};
 use crate::core::Result;
 use crate::core::change::history::{
     Author, ChangeVerb, FileChange, FilePosition, History, Origin, Record,
 };
 use crate::core::disk::revision::Revision;
-use crate::core::disk::sandbox::{FolderStamp, Root};
+use crate::core::disk::sandbox::Root;
 use crate::core::memory::store::StoreId;
 use crate::core::text::diff;
 
 /// The state of one store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     /// How much of the journal is part of it.
     pub(super) position: FilePosition,
-    /// The folders in which the files were found; empty if they are not known.
-    pub(super) folders: Vec<FolderStamp>,
     /// How many files were there when tome first saw the store, until the person accepts them.
     pub(super) here_before: usize,
     /// Every file as it was last seen.
@@ -53,7 +51,7 @@ pub(super) struct EndedWait {
 const REMEMBERED: usize = 100;
 
 /// A file as it was last seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SeenFile {
     /// The content.
     pub(super) revision: Revision,
@@ -119,7 +117,6 @@ impl State {
         let (_, position) = history.records_since(FilePosition::default())?;
         Ok(Self {
             position,
-            folders: Vec::new(),
             here_before: 0,
             files: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -130,13 +127,10 @@ impl State {
     /// The state of a store, with the journal's changes since it was saved; `None` if the store
     /// was never seen. The flag tells whether it should be saved again because of such changes.
     pub(super) fn load(history: &History, store: &StoreId) -> Result<Option<(Self, bool)>> {
-        let Some(saved) = SavedState::read(history, store)? else {
+        let Some(mut state) = saved::read(history, store)? else {
             return Ok(None);
         };
-        let missing = saved.missing(history)?;
-        let Some(mut state) = saved.parse()? else {
-            return Ok(None);
-        };
+        let missing = Missing::of(history, store.root(), state.position)?;
         let is_behind = missing.is_behind;
         state.follow(history, store, missing)?;
         Ok(Some((state, is_behind)))
@@ -420,8 +414,8 @@ pub fn count(history: &History, store: &StoreId) -> Result<Option<usize>> {
 /// Whether the journal has so much since a store was last seen that it takes seconds to follow it.
 pub fn is_far_behind(history: &History, store: &StoreId) -> Result<bool> {
     const FAR: u64 = 4 << 20;
-    let saved = SavedState::read(history, store)?;
-    let position = saved.map_or_else(FilePosition::default, |saved| saved.position());
+    let saved = saved::read(history, store)?;
+    let position = saved.map_or_else(FilePosition::default, |state| state.position);
     Ok(history.bytes_since(position)? > FAR)
 }
 
@@ -433,16 +427,11 @@ pub fn waiting_paths(history: &History, store: &StoreId) -> Result<Vec<String>> 
 
 /// How many files of a store were there when tome first saw it, and nobody accepted since.
 pub fn here_before(history: &History, store: &StoreId) -> Result<usize> {
-    let saved = SavedState::read(history, store)?;
-    Ok(saved.map_or(0, |saved| saved.here_before()))
+    let saved = saved::read(history, store)?;
+    Ok(saved.map_or(0, |state| state.here_before))
 }
 
 pub(super) fn written_count(history: &History, store: &StoreId) -> Result<Option<usize>> {
-    if let Some(saved) = SavedState::read(history, store)?
-        && saved.is_current(history)?
-    {
-        return Ok(Some(saved.count()));
-    }
     let loaded = State::load(history, store)?;
     Ok(loaded.map(|(state, _)| state.waiting.len()))
 }

@@ -4,10 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::core::insight::timeline::log_named_by;
+use crate::core::insight::timeline::cited_line;
 use crate::core::log::touch::{FileTouch, FileUse, TextEdit, file_touches, text_edit};
-use crate::core::log::{Agent, MessageKind, Origin, Role, call_mark};
-use crate::core::memory::citation::{Citation, CitedPart};
+use crate::core::log::{MessageKind, Origin, Role, call_mark};
 use crate::core::memory::layout::Operation;
 use crate::core::memory::store::Store;
 use crate::core::search::index::{
@@ -331,13 +330,7 @@ fn normal(path: &Path) -> PathBuf {
 
 /// The user's last words before a message that is cited, such as `codex:ID#L12`, with secrets masked.
 pub fn words_before_message(corpus: &Corpus, citation: &str) -> Option<String> {
-    let citation: Citation = citation.parse().ok()?;
-    let CitedPart::Lines(lines) = &citation.part else {
-        return None;
-    };
-    let agent = citation.store.as_deref().and_then(Agent::named)?;
-    let log = log_named_by(corpus, agent, &citation.path)?;
-    let line = u64::try_from(*lines.start()).ok()?;
+    let (log, line) = cited_line(corpus, citation)?;
     words_before(corpus, log, line).map(|(_, words)| mask(&words))
 }
 

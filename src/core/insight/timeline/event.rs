@@ -52,14 +52,6 @@ impl Event {
     pub fn length(&self) -> usize {
         self.text.len() + self.unread
     }
-
-    /// Returns it without what the summarizer has found out about its text.
-    pub(super) fn without_analysis(self) -> Self {
-        Self {
-            analysis: TextAnalysis::default(),
-            ..self
-        }
-    }
 }
 
 /// Whether a text says that the person interrupted the agent.
@@ -246,15 +238,6 @@ impl Place {
             }
         })
     }
-}
-
-/// Returns the beginning of a text: at most `most` bytes, in whole characters.
-pub(super) fn begin(text: &str, most: usize) -> &str {
-    let mut end = most.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// Returns the id of something that is known by its time and by `name`: the same for the same

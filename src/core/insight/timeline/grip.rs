@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
+use super::cited_line;
 use super::event::{Event, EventList, LogEvents, QUESTION_TOOL, Texts, stable_id};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
-use crate::core::search::index::{Corpus, Log};
+use crate::core::search::index::Corpus;
+use crate::core::text::clip;
 use crate::core::text::display::safe_line;
 
 /// The most characters of an excerpt.
@@ -176,22 +178,14 @@ impl Grip {
 
     /// Returns the grip of the line that a citation of a log names.
     pub fn cited(corpus: &Corpus, citation: &str) -> Option<Self> {
-        let citation: Citation = citation.parse().ok()?;
-        let CitedPart::Lines(lines) = &citation.part else {
-            return None;
-        };
-        let agent = Agent::named(citation.store.as_deref()?)?;
-        let is_it = |log: Log<'_>| log.agent() == Some(agent) && log.is_named(&citation.path);
-        let number = corpus.logs().position(is_it)?;
+        let (number, line) = cited_line(corpus, citation)?;
         let events = LogEvents::of(corpus, number);
-        let line = u64::try_from(*lines.start()).ok()?;
-        let mut on_line = (0..events.count()).filter(|at| events.line(*at) == line);
-        let at = on_line.next()?;
+        let at = (0..events.count()).find(|at| events.line(*at) == line)?;
         let event = events.read(at..at + 1, Texts::All).next()?;
-        let log = corpus.logs().nth(number)?;
+        let log = corpus.log(number)?;
         Some(Self {
             log: log.cited_id(),
-            ..Self::new(agent, log.id(), &event, 1)
+            ..Self::new(log.agent()?, log.id(), &event, 1)
         })
     }
 
@@ -404,7 +398,7 @@ pub fn from_line(text: &str, line: usize) -> &str {
 /// Returns the beginning of a text from a line on.
 fn excerpt(text: &str, line: usize) -> String {
     // Only the beginning is shown: secrets in the rest need not be looked for.
-    let shown = super::event::begin(from_line(text, line), 8 * EXCERPT);
+    let shown = clip(from_line(text, line), 8 * EXCERPT);
     let line = safe_line(shown);
     match line.char_indices().nth(EXCERPT) {
         Some(_) => {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::event::Event;
 use super::grip::{Expanded, Grip, GripState, Shown, event_id};
+use super::log_named_by;
 use super::project::plural;
-use super::{Teleport, Topic, VersionedNode, log_named_by};
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::text_mark;
 use crate::core::memory::layout::events::CapturedEvent;
@@ -17,88 +17,24 @@ use crate::core::search::catalog::captured_events;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 
-/// Formats a version of a node.
-pub fn node_json(shown: &VersionedNode) -> Value {
-    let node = &shown.node;
-    let bullets: Vec<Value> = node
-        .bullets
-        .iter()
-        .map(|bullet| {
-            json!({
-                "text": bullet.text,
-                "grips": bullet.grips,
-                "citations": bullet.citations,
-            })
-        })
-        .collect();
-    let children: Vec<Value> = node
-        .children
-        .iter()
-        .map(|(id, title)| json!({ "id": id, "title": title }))
-        .collect();
-    let mut json = json!({
-        "id": node.id,
-        "level": node.level,
-        "version": shown.version,
-        "former_versions": shown.kept,
-        "title": node.title,
-        "from": stamp(node.from),
-        "to": stamp(node.to),
-        "log": node.log,
-        "first_line": node.lines.map(|(first, _)| first),
-        "last_line": node.lines.map(|(_, last)| last),
-        "bullets": bullets,
-        "keywords": node.keywords,
-        "files": node.files,
-        "children": children,
-    });
-    if !node.projects.is_empty() {
-        json["projects"] = json!(node.projects);
-    }
-    if let Some(zone) = &node.zone {
-        json["zone"] = json!(zone);
-    }
-    if let Some(note) = &node.note {
-        json["note"] = json!(note);
-    }
-    json
-}
+/// A time in milliseconds since 1970 UTC, in RFC 3339; null for one that no calendar has.
+pub(super) mod json_time {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Formats where a query leads.
-pub fn teleport_json(found: &Teleport) -> Value {
-    json!({
-        "node": found.node,
-        "title": found.title,
-        "from": stamp(found.from),
-        "project": found.project,
-        "line": found.line,
-        "grips": found.grips,
-        "score": found.score,
-    })
-}
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(in super::super) fn serialize<S: Serializer>(time: &i64, to: S) -> Result<S::Ok, S::Error> {
+        let time = Timestamp::from_millisecond(*time).ok();
+        time.map(|time| time.to_string()).serialize(to)
+    }
 
-/// Formats a topic.
-pub fn topic_json(topic: &Topic) -> Value {
-    let months: serde_json::Map<String, Value> = topic
-        .months
-        .iter()
-        .map(|(month, count)| (month.clone(), json!(count)))
-        .collect();
-    json!({
-        "name": topic.name,
-        "line": topic.line,
-        "first": stamp(topic.first),
-        "last": stamp(topic.last),
-        "count": topic.count,
-        "months": months,
-        "nodes": topic.nodes,
-    })
-}
-
-/// Formats a time as RFC 3339.
-fn stamp(time: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(time).ok()?;
-    Some(time.to_string())
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<i64, D::Error> {
+        let text: Option<String> = Option::deserialize(from)?;
+        let time = text.and_then(|text| text.parse::<Timestamp>().ok());
+        Ok(time.map_or(0, Timestamp::as_millisecond))
+    }
 }
 
 /// Says how many tools were called; `None` for none.

@@ -251,7 +251,7 @@ mod tests {
         let topic = &topics[0];
         assert!(topic.name.contains("lock"), "{topic:?}");
         assert!(topic.line.contains("lock") || topic.line.contains("mutex"));
-        assert_eq!(topic.months, [("2023-11".to_owned(), topic.count)]);
+        assert_eq!(topic.months, [("2023-11".to_owned(), topic.count)].into());
         assert!(topic.count >= 3, "{topic:?}");
         assert_eq!(topic.nodes.len(), 2);
         assert!(topic.first < topic.last);

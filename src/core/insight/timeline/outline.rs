@@ -97,7 +97,10 @@ impl Outline {
         let Some(node) = self.upper.get(id) else {
             return Vec::new();
         };
-        let ids = node.children.iter().filter_map(|(id, _)| id.parse().ok());
+        let ids = node
+            .children
+            .iter()
+            .filter_map(|child| child.id.parse().ok());
         let mut ids: Vec<NodeId> = ids.collect();
         if id.level() != Level::Day {
             ids.reverse();

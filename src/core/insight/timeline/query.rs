@@ -103,7 +103,7 @@ impl TimelineQueries<'_> {
         self.read(|_, timeline| {
             let children = timeline.node(parent)?.children;
             let page = children.iter().skip(from).take(limit);
-            let page: Vec<NodeId> = page.filter_map(|(id, _)| id.parse().ok()).collect();
+            let page: Vec<NodeId> = page.filter_map(|child| child.id.parse().ok()).collect();
             let next = from.saturating_add(limit);
             Some(NodePage {
                 nodes: timeline.nodes_of(&page),

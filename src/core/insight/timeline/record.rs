@@ -15,7 +15,9 @@ use super::event::{Event, EventList, is_interruption, stable_id};
 use super::grip::Grip;
 use super::node::NodeId;
 use super::segment::{Divider, overlap};
-use super::summarize::{Point, PointKind, SegmentWords, Summarizer, Summary, SummaryInput};
+use super::summarize::{
+    Point, PointKind, SegmentWords, Summarizer, Summary, SummaryInput, TextAnalysis,
+};
 use crate::core::disk::foreign::read_text;
 use crate::core::disk::private;
 use crate::core::log::{Agent, MessageKind};
@@ -157,7 +159,7 @@ impl LogRecord {
         let mut seen = HashSet::new();
         found.retain(|segment| seen.insert(segment.id.clone()));
         let known = before.and_then(|before| before.whole.as_ref());
-        let mut log = Self {
+        Self {
             format: FORMAT,
             agent: source.agent,
             id: source.id.to_owned(),
@@ -166,9 +168,7 @@ impl LogRecord {
             summarizer,
             whole: whole.summarize(source, known),
             segments: found,
-        };
-        log.mask_files();
-        log
+        }
     }
 
     /// Returns a segment by the id of its node, whatever the day in it.
@@ -195,20 +195,6 @@ impl LogRecord {
             segments.iter().any(holds)
         };
         whole.copied().filter(is_here).collect()
-    }
-
-    /// Masks the names of files. The segments of a log mostly change the same ones.
-    fn mask_files(&mut self) {
-        let mut masked: HashMap<String, String> = HashMap::new();
-        let records = self.segments.iter_mut().chain(&mut self.whole);
-        for file in records.flat_map(|record| &mut record.files) {
-            if !masked.contains_key(file.as_str()) {
-                masked.insert(file.clone(), safe_line(file));
-            }
-            if let Some(masked) = masked.get(file.as_str()) {
-                file.clone_from(masked);
-            }
-        }
     }
 }
 
@@ -289,16 +275,11 @@ impl<'s> Session<'s> {
     }
 }
 
-/// What the summary of a whole log is made of: all its events, or, if they are very many, those
-/// that the points of its segments are about. If these are too many as well, the points of every
-/// second segment count, of every fourth, and so on.
+/// What the summary of a whole log is made of: all its events, or, if they are very many, the first
+/// of those that the points of its segments are about.
 struct WholeLog {
     is_large: bool,
-    /// The events, each with the number of its segment if they are those of points.
-    events: Vec<(usize, Event)>,
-    segments: usize,
-    /// The points of each segment count whose number can be divided by this.
-    every: usize,
+    events: Vec<Event>,
     bounds: Option<Bounds>,
     /// The hash of the segments.
     digest: blake3::Hasher,
@@ -313,8 +294,6 @@ impl WholeLog {
         Self {
             is_large: events > MOST_EVENTS,
             events: Vec::new(),
-            segments: 0,
-            every: 1,
             bounds: None,
             digest: blake3::Hasher::new(),
             words: None,
@@ -328,30 +307,27 @@ impl WholeLog {
             None => Bounds::at(event),
         });
         if !self.is_large {
-            self.events.push((0, event.clone()));
+            self.events.push(event.clone());
         }
     }
 
     fn add_segment(&mut self, segment: &Record, events: &[Event]) {
         self.digest.update(segment.digest.as_bytes());
         self.commits.extend(&segment.commits);
-        let number = self.segments;
-        self.segments += 1;
-        if !self.is_large || !number.is_multiple_of(self.every) {
+        if !self.is_large {
             return;
         }
         let is_cited = |event: &&Event| {
             let mut grips = segment.points.iter().map(|(_, grip)| grip);
             grips.any(|grip| grip.first_line == event.line)
         };
-        let cited = events.iter().filter(is_cited);
-        self.events
-            .extend(cited.map(|event| (number, event.clone().without_analysis())));
-        while self.events.len() > MOST_EVENTS {
-            self.every *= 2;
-            self.events
-                .retain(|(number, _)| number.is_multiple_of(self.every));
-        }
+        let room = MOST_EVENTS - self.events.len();
+        let cited = events.iter().filter(is_cited).take(room);
+        // What is known about their texts is not held.
+        self.events.extend(cited.map(|event| Event {
+            analysis: TextAnalysis::default(),
+            ..event.clone()
+        }));
     }
 
     fn summarize(self, source: Source<'_>, known: Option<&Record>) -> Option<Record> {
@@ -360,7 +336,7 @@ impl WholeLog {
         if let Some(known) = known.filter(|known| known.digest == digest) {
             return Some(known.clone());
         }
-        let events: Vec<Event> = self.events.into_iter().map(|(_, event)| event).collect();
+        let events = self.events;
         let words = self.words.unwrap_or_else(|| segment_words(&events));
         let summary = source.summarizer.summarize(SummaryInput {
             level: "session",
@@ -490,7 +466,7 @@ impl Record {
             title: safe_line(&summary.title),
             points: points.chain(end).collect(),
             keywords: summary.keywords,
-            files: summary.files,
+            files: summary.files.iter().map(|file| safe_line(file)).collect(),
             commits: commits.collect(),
             note: summary.note,
         }
@@ -639,22 +615,6 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_a_wrong_bit_is_not_read() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let path = temp.path().join("record");
-        let made = LogRecord::make(SOURCE, &talk(6)[..], None);
-        made.save(&path);
-        assert_eq!(LogRecord::load(&path), Some(made));
-        let whole = std::fs::read(&path).expect("reads");
-        for at in (0..whole.len()).step_by(7) {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 1 << (at % 7);
-            std::fs::write(&path, damaged).expect("writes");
-            assert_eq!(LogRecord::load(&path), None, "byte {at}");
-        }
-    }
-
-    #[test]
     fn secrets_in_names_of_tools_and_files_are_masked() {
         let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
         let path = format!("file_path: /w/{token}.txt");
@@ -682,8 +642,5 @@ mod tests {
             whole.add_segment(record, &segment);
             assert!(whole.events.len() <= MOST_EVENTS, "{number}");
         }
-        assert!(whole.events.len() > MOST_EVENTS / 4);
-        let numbers: Vec<usize> = whole.events.iter().map(|(number, _)| *number).collect();
-        assert!(numbers.iter().all(|number| number % whole.every == 0));
     }
 }

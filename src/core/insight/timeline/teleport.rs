@@ -5,9 +5,11 @@
 use std::collections::{HashMap, HashSet};
 
 use jiff::tz::TimeZone;
+use serde::Serialize;
 
 use super::event::LogEvents;
 use super::grip::Grip;
+use super::json::json_time;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
 use super::tree::copied;
@@ -20,13 +22,14 @@ use crate::core::text::Term;
 const MOST_GRIPS: usize = 3;
 
 /// A node that a query is about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Teleport {
     /// The node's id.
     pub node: String,
     /// Its title.
     pub title: String,
     /// When it began, in milliseconds since 1970 UTC.
+    #[serde(with = "json_time")]
     pub from: i64,
     /// The working directory of its session.
     pub project: Option<String>,

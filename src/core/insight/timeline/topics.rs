@@ -7,8 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
+use serde::Serialize;
 
 use super::grip::Grip;
+use super::json::json_time;
 use super::node::NodeId;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
@@ -26,20 +28,22 @@ const MOST: usize = 10_000;
 const NAME_WORDS: usize = 3;
 
 /// What several parts of sessions are about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Topic {
     /// The words that tell it from others.
     pub name: String,
     /// The bullet in its middle.
     pub line: String,
     /// The time of its first bullet, in milliseconds since 1970 UTC.
+    #[serde(with = "json_time")]
     pub first: i64,
     /// The time of its last one.
+    #[serde(with = "json_time")]
     pub last: i64,
     /// The number of bullets.
     pub count: usize,
     /// The number of bullets in each month that has some, such as `2026-01`.
-    pub months: Vec<(String, usize)>,
+    pub months: BTreeMap<String, usize>,
     /// The ids of the segments, in the order of time.
     pub nodes: Vec<String>,
 }
@@ -163,7 +167,7 @@ fn topic(
         first: bullets[group[0]].1.1.timestamp,
         last: bullets[group[group.len() - 1]].1.1.timestamp,
         count: group.len(),
-        months: months.into_iter().collect(),
+        months,
         nodes: nodes.into_iter().map(|(_, node)| node).collect(),
     })
 }

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::grip::{Grip, cite};
+use super::json::json_time;
 use super::node::{Level, NodeId, zone_name};
 use super::project::{self, ProjectActivity, Projects, Told, project};
 use super::record::{LogRecord, Record};
@@ -30,17 +31,22 @@ pub struct Node {
     /// `year`, `month`, `week`, `day`, `segment` or `log`.
     pub level: Cow<'static, str>,
     /// A hash of its content: a changed node has another.
+    #[serde(skip)]
     pub revision: String,
     /// The title.
     pub title: String,
     /// The first millisecond since 1970 UTC.
+    #[serde(with = "json_time")]
     pub from: i64,
     /// The last millisecond.
+    #[serde(with = "json_time")]
     pub to: i64,
     /// The log of a segment or a session, as `AGENT:ID`.
     pub log: Option<String>,
-    /// Its first and its last line in the log.
-    pub lines: Option<(u64, u64)>,
+    /// Its first line in the log.
+    pub first_line: Option<u64>,
+    /// Its last line in the log.
+    pub last_line: Option<u64>,
     /// What happened, in a few sentences.
     pub bullets: Vec<Bullet>,
     /// Words that tell it from others.
@@ -48,14 +54,25 @@ pub struct Node {
     /// The files that were changed.
     pub files: Vec<String>,
     /// The projects in which something happened, those with the most sessions first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub projects: Vec<ProjectActivity>,
-    /// The ids and titles of its parts, in order.
-    pub children: Vec<(String, String)>,
+    /// Its parts, in order.
+    pub children: Vec<Child>,
     /// Why its summary is not the one that was wanted, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The zone in which its days begin; `None` for a segment or a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
+}
+
+/// A part of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Child {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
 }
 
 /// A bullet of a node.
@@ -191,10 +208,10 @@ impl<'a> Tree<'a> {
                     .get(child)
                     .map(|(_, record)| record.title.clone())
             };
-            (
-                child.to_string(),
-                title.or_else(of_segment).unwrap_or_default(),
-            )
+            Child {
+                id: child.to_string(),
+                title: title.or_else(of_segment).unwrap_or_default(),
+            }
         });
         Some(versioned(Node {
             id: id.to_string(),
@@ -204,7 +221,8 @@ impl<'a> Tree<'a> {
             from,
             to,
             log: None,
-            lines: None,
+            first_line: None,
+            last_line: None,
             bullets,
             keywords: keywords.unwrap_or(&content.keywords).clone(),
             files: content.files.clone(),
@@ -434,9 +452,11 @@ pub(super) fn whole(log: &LogRecord, zone: &TimeZone) -> Option<Node> {
         "log",
     );
     let children = log.segments.iter();
-    node.children = children
-        .map(|segment| (segment.node(zone).to_string(), segment.title.clone()))
-        .collect();
+    let children = children.map(|segment| Child {
+        id: segment.node(zone).to_string(),
+        title: segment.title.clone(),
+    });
+    node.children = children.collect();
     Some(versioned(node))
 }
 
@@ -454,7 +474,8 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
         from: record.from,
         to: record.to,
         log: Some(format!("{}:{}", log.agent.name(), log.id)),
-        lines: Some((record.first_line, record.last_line)),
+        first_line: Some(record.first_line),
+        last_line: Some(record.last_line),
         bullets: cited_bullets(&points, record.commits.len()),
         keywords: record.keywords.clone(),
         files: record.files.clone(),
@@ -466,24 +487,9 @@ pub(super) fn of_record(log: &LogRecord, record: &Record, id: String, level: &'s
 }
 
 fn versioned(mut node: Node) -> Node {
-    let mut hasher = blake3::Hasher::new();
-    let bullets = node.bullets.iter().flat_map(|bullet| {
-        std::iter::once(bullet.text.as_str()).chain(bullet.grips.iter().map(String::as_str))
-    });
-    let children = node
-        .children
-        .iter()
-        .flat_map(|(id, title)| [id.as_str(), title]);
-    let words = node.keywords.iter().chain(&node.files).map(String::as_str);
-    let all = [node.title.as_str()]
-        .into_iter()
-        .chain(bullets)
-        .chain(words);
-    for text in all.chain(children) {
-        hasher.update(text.as_bytes());
-        hasher.update(b"\0");
-    }
-    node.revision = hasher.finalize().to_hex()[..12].to_owned();
+    let words = (&node.keywords, &node.files);
+    let said = serde_json::json!([node.title, node.bullets, words, node.children]);
+    node.revision = blake3::hash(said.to_string().as_bytes()).to_hex()[..12].to_owned();
     node
 }
 

@@ -30,13 +30,15 @@ pub(super) struct Former {
 }
 
 /// A version of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VersionedNode {
     /// The node, as it is in this version.
+    #[serde(flatten)]
     pub node: Node,
     /// The number of the version, from 1.
     pub version: usize,
     /// The numbers of the former versions that are kept.
+    #[serde(rename = "former_versions")]
     pub kept: Vec<usize>,
 }
 

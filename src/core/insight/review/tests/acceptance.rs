@@ -219,17 +219,3 @@ fn a_file_that_was_written_again_waits_for_both_after_undo() {
     fixture.revert(&["all"]);
     assert_eq!(fixture.files()["a.md"], "one\n");
 }
-
-#[test]
-fn the_journal_alone_brings_an_acceptance_back_after_a_crash() {
-    let fixture = Fixture::new(&[("a.md", "one\n")]);
-    fixture.write_outside("a.md", "one\ntwo\n");
-    fixture.observe();
-    let state = fixture.state_file();
-    let before = fs::read(&state).expect("reads");
-    fixture.accept(&["all"]);
-    // The process died before the state was saved.
-    fs::write(&state, before).expect("writes");
-    assert_eq!(fixture.queue(), []);
-    assert_eq!(fixture.observe().waiting, 0);
-}

@@ -7,10 +7,10 @@ use super::choose::{length, terms};
 use super::clause::{Clause, clauses};
 use super::heading::names;
 use super::{PointKind, report, request};
-use crate::core::insight::timeline::event::{Event, begin};
+use crate::core::insight::timeline::event::Event;
 use crate::core::log::touch::{CommitAct, FileUse, commit_acts, file_touches, staged_files};
 use crate::core::log::{MessageKind, Role};
-use crate::core::text::Term;
+use crate::core::text::{Term, clip};
 
 /// How much of a message counts for the frequencies of words, in bytes.
 const READ: usize = 6_000;
@@ -51,13 +51,13 @@ pub(super) struct KnownClause {
 /// Returns the distinct terms of the beginning of an event's text.
 pub(super) fn terms_of(event: &Event) -> &[Term] {
     let parts = &event.analysis.0;
-    parts.terms.get_or_init(|| terms(begin(&event.text, READ)))
+    parts.terms.get_or_init(|| terms(clip(&event.text, READ)))
 }
 
 /// Returns the names in the beginning of an event's text, each with how often it stands there.
 pub(super) fn names_of(event: &Event) -> &[(String, usize)] {
     let parts = &event.analysis.0;
-    parts.names.get_or_init(|| names(begin(&event.text, READ)))
+    parts.names.get_or_init(|| names(clip(&event.text, READ)))
 }
 
 /// Returns the clauses of an event's text.

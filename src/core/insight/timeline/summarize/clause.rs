@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::core::insight::timeline::event::begin;
+use crate::core::text::clip;
 use crate::core::text::display::safe;
 
 /// How much of a message is read, in bytes: the rest of a longer one is mostly pasted.
@@ -16,7 +16,7 @@ const MOST_WORDS: usize = 24;
 /// The fewest words of the part of a sentence that stands for it.
 const LEAST_WORDS: usize = 6;
 
-/// Compiles a pattern of this module; a pattern that is wrong fails the tests. Borders of words are
+/// Compiles a pattern of the summarizer; a pattern that is wrong fails the tests. Borders of words are
 /// those of ASCII, which are found much faster in text that has other characters.
 pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a valid pattern")
@@ -83,7 +83,7 @@ pub(super) struct Clause {
 /// Returns the clauses of a message, without code, tables and quoted output. A line that ends with a
 /// colon announces what follows and is none.
 pub(super) fn clauses(text: &str) -> Vec<Clause> {
-    let text = safe(begin(text, READ));
+    let text = safe(clip(text, READ));
     let text = LINK.replace_all(&text, told);
     let mut found: Vec<Clause> = Vec::new();
     let mut is_later = false;

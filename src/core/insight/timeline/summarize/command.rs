@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 
 use super::{Offline, Point, PointKind, Summarizer, Summary, SummaryInput, terms};
 use crate::core::disk::process::wait_until;
-use crate::core::insight::timeline::event::{Event, Texts, begin};
+use crate::core::insight::timeline::event::{Event, Texts};
 use crate::core::log::MessageKind;
+use crate::core::text::clip;
 use crate::core::text::display::{safe, safe_line};
 
 /// How often the program is started for one summary.
@@ -221,7 +222,7 @@ fn rows(events: &[Event]) -> Vec<Value> {
     let mut left = INPUT_BYTES;
     let mut rows = Vec::new();
     for event in events {
-        let text = safe(begin(&event.text, TEXT_BYTES.min(left)));
+        let text = safe(clip(&event.text, TEXT_BYTES.min(left)));
         left = left.saturating_sub(text.len());
         let kind = match event.kind {
             MessageKind::Text => "text",
@@ -295,7 +296,7 @@ fn parse(text: &str, events: &[Event]) -> Result<Summary, String> {
 fn closest(text: &str, events: &[Event]) -> Option<usize> {
     let wanted = terms(text);
     let shared = events.iter().map(|event| {
-        let own = terms(begin(&event.text, TEXT_BYTES));
+        let own = terms(clip(&event.text, TEXT_BYTES));
         let shared = wanted.iter().filter(|term| own.binary_search(term).is_ok());
         shared.count()
     });

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::analysis::commit_acts_of;
+use super::clause::pattern;
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::touch::CommitAct;
 use crate::core::log::{MessageKind, Role};
@@ -28,11 +29,6 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The kind of a change before its subject, such as `fix(api)!: `.
 static CHANGE_KIND: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[a-z]+(?:\([^)]*\))?!?:\s+"));
-
-/// Compiles a pattern of this module; a pattern that is wrong fails the tests.
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a valid pattern")
-}
 
 /// A commit or a pull request, and the index of the call that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
