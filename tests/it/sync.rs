@@ -6,6 +6,7 @@ mod model;
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use machine::{Machine, Remote, texts};
@@ -522,6 +523,7 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
     two.sync();
     // Another history has the place of the old one.
     remote.replace();
+    one.write("b.md", "more\n");
     let failure = one.try_sync().failure.expect("it fails");
     assert!(
         failure.contains("no branch") || failure.contains("another history"),
@@ -530,7 +532,56 @@ fn a_remote_that_is_away_broken_or_another_costs_one_line() {
     assert_eq!(one.read("a.md"), "text\n");
     one.init(&remote);
     one.sync();
-    assert!(remote.has("a.md"), "it starts anew");
+    assert!(remote.has("/a.md") && remote.has("/b.md"), "it starts anew");
+}
+
+/// Where all is agreed on, a change needs one call of the remote, which fails if there is more.
+#[test]
+fn a_change_is_sent_without_a_fetch_and_what_came_meanwhile_arrives() {
+    let (remote, one, two) = machines(Accept);
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&fetches);
+    let one = one.with_steps(move |step| {
+        count.fetch_add(usize::from(step == "git fetch"), Ordering::SeqCst);
+    });
+    one.write("a.md", "text\n");
+    one.sync();
+    assert_eq!(fetches.swap(0, Ordering::SeqCst), 1);
+    one.write("a.md", "text\nmore\n");
+    one.sync();
+    assert_eq!(fetches.load(Ordering::SeqCst), 0);
+    assert_eq!(remote.text("a.md"), "text\nmore\n");
+    two.sync();
+    two.write("b.md", "theirs\n");
+    two.sync();
+    one.write("c.md", "mine\n");
+    one.sync();
+    two.sync();
+    assert_eq!(one.files().len(), 3);
+    assert_eq!(one.files(), two.files());
+    // Without a change of its own, too.
+    two.write("d.md", "theirs\n");
+    two.sync();
+    one.sync();
+    assert!(one.has("d.md"));
+}
+
+#[test]
+fn a_remote_that_takes_nothing_still_gives() {
+    let (remote, one, two) = machines(Accept);
+    one.write("a.md", "text\n");
+    one.sync();
+    two.sync();
+    two.write("b.md", "theirs\n");
+    two.sync();
+    remote.refuse(true);
+    one.write("a.md", "mine\n");
+    let failure = one.try_sync().failure.expect("it fails");
+    has(&failure, ["pre-receive hook declined"]);
+    assert_eq!(one.read("b.md"), "theirs\n");
+    remote.refuse(false);
+    one.sync();
+    assert_eq!(remote.text("a.md"), "mine\n");
 }
 
 #[test]
@@ -827,7 +878,9 @@ fn an_agents_own_place_is_mapped_by_the_project() {
         "{:?}",
         remote.paths()
     );
-    two.ok(&["sync"]);
+    // Who chose it there has no folder for it yet, either.
+    two.ok(&["sync", "--add", "claude"]);
+    lacks(two.ok(&["sync"]), ["not shared", "gone"]);
     two.ok(&["review", "--accept", "all"]);
     assert_eq!(two.read(&memory(two, "a.md")), "text\n");
     // The index that comes with its memories has no line about itself.

@@ -135,6 +135,15 @@ impl Remote {
         git(&at, &["push", "--quiet"]);
     }
 
+    /// Refuses or takes what is pushed.
+    pub(crate) fn refuse(&self, is_refused: bool) {
+        let hook = self.path().join("hooks/pre-receive");
+        fs::create_dir_all(hook.parent().expect("a folder")).expect("made");
+        let script = format!("#!/bin/sh\nexit {}\n", i32::from(is_refused));
+        fs::write(&hook, script).expect("written");
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
     pub(crate) fn hide(&self) {
         fs::rename(self.path(), self.dir.path().join("away")).expect("moved");
     }
@@ -277,19 +286,33 @@ impl Machine {
         self
     }
 
-    /// Lets something happen once, after what came was taken in and before anything is sent.
+    /// Lets something happen once, after what was fetched was taken in and before anything is sent. What
+    /// is known already is sent without a fetch first, so that this is the second time.
     pub(crate) fn before_the_push(
         &mut self,
         happens: impl Fn() + Send + std::marker::Sync + 'static,
     ) {
         let is_over = AtomicUsize::new(0);
         let observer: Observer = Arc::new(move |step| {
-            if step == "sync: taken in" && is_over.fetch_add(1, Ordering::SeqCst) == 0 {
+            if step == "sync: taken in" && is_over.fetch_add(1, Ordering::SeqCst) == 1 {
                 happens();
             }
             Ok(())
         });
         self.history = History::with_observer(self.history.dir(), observer);
+    }
+
+    /// Has the steps of its syncs told.
+    pub(crate) fn with_steps(
+        mut self,
+        told: impl Fn(&str) + Send + std::marker::Sync + 'static,
+    ) -> Self {
+        let observer: Observer = Arc::new(move |step| {
+            told(step);
+            Ok(())
+        });
+        self.history = History::with_observer(self.history.dir(), observer);
+        self
     }
 
     /// Names the remote again.

@@ -1,33 +1,42 @@
 //! What is read of the clone: the contents of blobs, and who sent a file.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use super::repo::{MOST_CONTENT, Repo, Told};
-use super::state::{CheckedContents, KnownBlobs};
+use super::repo::{Authored, MOST_CONTENT, Repo, Told};
+use super::state::KnownBlobs;
 use super::tree::SharedStore;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::review::Sent;
 use crate::core::text::display::visible_line;
+use crate::core::text::time::Moment;
 
 /// What is read of the clone for all stores.
 pub(super) struct Blobs<'a> {
-    pub(super) repo: &'a Repo<'a>,
+    repo: &'a Repo<'a>,
     /// What blobs contain, as it was known.
-    pub(super) known: &'a KnownBlobs,
+    known: &'a KnownBlobs,
     /// What blobs contain that were read or written since.
     pub(super) found: RefCell<HashMap<String, Revision>>,
     /// The contents of the blobs that were read.
     pub(super) bytes: RefCell<HashMap<String, Vec<u8>>>,
-    /// Why contents are held back, as far as it is known.
-    pub(super) checked: RefCell<CheckedContents>,
     /// Whether the last error is about the size of one store.
     pub(super) is_too_much: Cell<bool>,
-    /// Who sent a file of the repository.
-    pub(super) sender: &'a dyn Fn(&str) -> (Sent, i64),
+    pub(super) senders: Senders<'a>,
 }
 
-impl Blobs<'_> {
+impl<'a> Blobs<'a> {
+    pub(super) fn of(repo: &'a Repo<'a>, known: &'a KnownBlobs, senders: Senders<'a>) -> Self {
+        Self {
+            repo,
+            known,
+            found: RefCell::default(),
+            bytes: RefCell::default(),
+            is_too_much: Cell::default(),
+            senders,
+        }
+    }
+
     /// What a blob contains; `None` if it is too large.
     pub(super) fn revision(&self, id: &str) -> Option<Revision> {
         let known = self.known.revisions.get(id).copied();
@@ -78,5 +87,33 @@ impl Blobs<'_> {
     pub(super) fn text(&self, id: &str) -> Told<String> {
         let bytes = self.read(id)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Who sent the files of the repository.
+pub(super) struct Senders<'a> {
+    pub(super) repo: &'a Repo<'a>,
+    /// The last commit of the remote.
+    pub(super) tip: &'a str,
+    pub(super) now: &'a Moment,
+    /// What was found, once somebody asked.
+    pub(super) found: OnceCell<HashMap<String, Authored>>,
+}
+
+impl Senders<'_> {
+    /// Who sent a file, and when, in milliseconds since 1970.
+    pub(super) fn of(&self, path: &str) -> (Sent, i64) {
+        let found = self.found.get_or_init(|| self.repo.authors(self.tip));
+        let found = found.get(path).cloned().unwrap_or_else(|| Authored {
+            machine: "another machine".to_owned(),
+            commit: self.tip.to_owned(),
+            time: self.now.time.as_millisecond(),
+        });
+        let sent = Sent {
+            machine: found.machine,
+            commit: found.commit,
+            is_conflict: false,
+        };
+        (sent, found.time)
     }
 }

@@ -1,14 +1,13 @@
 //! What is held back until a person says otherwise: secrets, texts that read like orders, and
 //! deletes of most of a store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use super::Motion;
-use super::plan::{Step, StoreSides};
 use super::repo::LARGEST_FILE;
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::revision::Revision;
 use crate::core::insight::curate::held_text;
+use crate::core::memory::store::Store;
 
 /// A file that is held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,63 +22,60 @@ pub struct HeldBack {
     pub is_outgoing: bool,
 }
 
-impl StoreSides<'_> {
-    /// Looks for secrets and orders in everything that may be sent or taken in, on all cores.
-    pub(super) fn check_ahead(&mut self, open: &BTreeSet<String>) {
-        let root = self.here.store.root();
-        let is_new = |(path, revision): &(&String, &Revision)| {
-            let id = self.base.files.get(*path);
-            id.and_then(|id| self.blobs.revision(id)).as_ref() != Some(*revision)
-        };
-        let own = open
-            .iter()
-            .filter_map(|path| Some((path, self.files.get(path)?)));
-        let is_known =
-            |revision: &Revision| self.blobs.checked.borrow_mut().why(revision).is_some();
-        let own: Vec<(&String, &Revision)> = own
-            .filter(is_new)
-            .filter(|(_, revision)| !is_known(revision))
-            .collect();
-        let own = on_all_cores(own.len(), |at| {
-            let (path, revision) = own[at];
-            let bytes = root.read(path).ok()??;
-            (Revision::of(&bytes) == *revision).then(|| (*revision, reason(&bytes)))
+/// What of one store may pass.
+pub(super) struct Border<'a> {
+    pub(super) store: &'a Store,
+    pub(super) key: &'a str,
+    /// The ids that the person allowed before.
+    pub(super) allowed: &'a BTreeSet<String>,
+    /// What the person allows by this call.
+    pub(super) named: &'a [String],
+    /// Why contents may not pass, as far as they were looked at.
+    pub(super) checked: HashMap<Revision, Option<&'static str>>,
+    pub(super) held_back: Vec<HeldBack>,
+}
+
+impl Border<'_> {
+    /// Looks for secrets and orders in many contents, on all cores.
+    pub(super) fn check_ahead<T: AsRef<[u8]>>(
+        &mut self,
+        count: usize,
+        content: impl Fn(usize) -> Option<T> + Sync,
+    ) {
+        let checked = on_all_cores(count, |at| {
+            let content = content(at)?;
+            let bytes = content.as_ref();
+            Some((Revision::of(bytes), reason(bytes)))
         });
-        let read = self.blobs.bytes.borrow();
-        let theirs = open.iter().filter_map(|path| self.there.files.get(path));
-        let theirs = theirs.filter_map(|id| Some((self.blobs.revision(id)?, read.get(id)?)));
-        let theirs: Vec<(Revision, &Vec<u8>)> =
-            theirs.filter(|(revision, _)| !is_known(revision)).collect();
-        let theirs = on_all_cores(theirs.len(), |at| (theirs[at].0, reason(theirs[at].1)));
-        let mut checked = self.blobs.checked.borrow_mut();
-        for (revision, why) in own.into_iter().flatten().chain(theirs) {
-            checked.note(revision, why);
-        }
+        self.checked.extend(checked.into_iter().flatten());
     }
 
     /// Whether a content may not pass.
-    pub(super) fn is_held_back(&mut self, path: &str, bytes: &[u8], is_outgoing: bool) -> bool {
-        let mut checked = self.blobs.checked.borrow_mut();
-        let content = Revision::of(bytes);
-        let why = checked.why(&content).unwrap_or_else(|| {
-            let why = reason(bytes);
-            checked.note(content, why);
-            why.map(str::to_owned)
-        });
-        drop(checked);
-        let id = || id_of(&self.key.key, path, bytes);
-        why.is_some_and(|why| self.hold_back(id(), path, why, is_outgoing))
+    pub(super) fn stops(&mut self, path: &str, bytes: &[u8], is_outgoing: bool) -> bool {
+        let known = self.checked.get(&Revision::of(bytes));
+        let why = known.copied().unwrap_or_else(|| reason(bytes));
+        why.is_some_and(|why| {
+            let id = id_of(self.key, path, bytes);
+            self.hold_back(id, path, why.to_owned(), is_outgoing)
+        })
+    }
+
+    /// Whether so many deletes in a store of so many files may not pass: they are an accident until a
+    /// person says otherwise.
+    pub(super) fn stops_deletes(&mut self, count: usize, files: usize, is_outgoing: bool) -> bool {
+        let whole = files.max(count);
+        let is_many = count >= 5 && count * 2 > whole || count >= 2 && count == whole;
+        let content = format!("{count} {is_outgoing}");
+        let id = id_of(self.key, "deletes", content.as_bytes());
+        let why = format!("{count} of {whole} files would be deleted");
+        is_many && self.hold_back(id, "deletes", why, is_outgoing)
     }
 
     fn hold_back(&mut self, id: String, path: &str, why: String, is_outgoing: bool) -> bool {
-        let path = self.here.store.rules().reference_of(path);
-        let full = format!("{}:{path}", self.here.store.name());
-        let is_allowed = |id: &String| self.state.allowed.contains(id);
-        let is_named = self
-            .allow
-            .iter()
-            .any(|name| *name == id || *name == path || *name == full);
-        if is_allowed(&id) || is_named {
+        let path = self.store.rules().reference_of(path);
+        let full = format!("{}:{path}", self.store.name());
+        let is_named = |name: &String| *name == id || *name == path || *name == full;
+        if self.allowed.contains(&id) || self.named.iter().any(is_named) {
             return false;
         }
         self.held_back.push(HeldBack {
@@ -89,37 +85,6 @@ impl StoreSides<'_> {
             is_outgoing,
         });
         true
-    }
-
-    /// Deletes of most of a store are an accident until a person says otherwise.
-    pub(super) fn hold_deletes_back(&mut self, steps: &mut Vec<Step>) {
-        for (motion, is_outgoing) in [(Motion::SentDelete, true), (Motion::ReceivedDelete, false)] {
-            let count = steps
-                .iter()
-                .filter(|step| step.motion == Some(motion))
-                .count();
-            let whole = self.base.files.len().max(count);
-            let is_many = count >= 5 && count * 2 > whole || count >= 2 && count == whole;
-            if !is_many {
-                continue;
-            }
-            let id = id_of(
-                &self.key.key,
-                "deletes",
-                format!("{count} {is_outgoing}").as_bytes(),
-            );
-            let why = format!("{count} of {whole} files would be deleted");
-            if self.hold_back(id, "deletes", why, is_outgoing) {
-                steps.retain(|step| {
-                    let is_held = step.motion == Some(motion);
-                    if is_held {
-                        // The others do not know yet what the person decided about it.
-                        self.decided.remove(&step.path);
-                    }
-                    !is_held
-                });
-            }
-        }
     }
 }
 

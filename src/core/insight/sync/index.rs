@@ -1,7 +1,7 @@
 //! The hand-written index of a store: its text and the lines of its memories travel by themselves,
 //! so that each machine has the lines of the memories that it has.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Motion;
 use super::decision::{Decision, Version, Versions};
@@ -14,6 +14,9 @@ use crate::core::insight::review::{Arrival, Incoming, Sent};
 use crate::core::memory::config::IncomingMode;
 use crate::core::memory::layout::index::hand_written::{self, IndexPieces};
 use crate::core::memory::layout::index::{INDEX, generate_index, is_generated, is_line_made};
+
+/// The memories that are sent, and those that are deleted at the remote.
+pub(super) type SentNames = HashMap<String, bool>;
 
 impl StoreSides<'_> {
     /// The hand-written index of the remote, if it has the line of one of these memories: it says
@@ -28,8 +31,14 @@ impl StoreSides<'_> {
         self.composed(&self.there, |_| true)
     }
 
-    /// The plan for the hand-written index, given which memories the remote will have.
-    pub(super) fn index_step(&mut self, remote_files: &BTreeSet<String>) -> Told<Option<Step>> {
+    /// Whether a memory is here and will be at the remote.
+    fn is_shared(&self, name: &str, sent: &SentNames) -> bool {
+        let is_there = || self.there.files.contains_key(name);
+        self.files.contains_key(name) && sent.get(name).copied().unwrap_or_else(is_there)
+    }
+
+    /// The plan for the hand-written index, given what is sent of the memories.
+    pub(super) fn index_step(&mut self, sent: &SentNames) -> Told<Option<Step>> {
         let is_of_index = |path: &String| {
             let folder = path.split_once('/').map(|(folder, _)| folder);
             path == INDEX_TEXT || path == TEXT_DELETED || folder == Some(LINES)
@@ -42,11 +51,11 @@ impl StoreSides<'_> {
         if hand_written.is_none() && self.there.index.is_none() && self.base.index.is_none() {
             return Ok(None);
         }
-        let files = &self.files;
-        let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
+        let is_shared = |name: &str| self.is_shared(name, sent);
+        let is_here = |name: &str| self.files.contains_key(name);
         let pieces = hand_written
             .as_deref()
-            .map(|text| restricted(text, |name| files.contains_key(name), is_shared));
+            .map(|text| restricted(text, is_here, is_shared));
         if pieces.as_ref().is_some_and(|own| self.is_as_agreed(own)) {
             return Ok(None);
         }
@@ -110,7 +119,7 @@ impl StoreSides<'_> {
                 let (Some(ours), Some(pieces)) = (ours, pieces) else {
                     return Ok(None);
                 };
-                if !self.is_held_back(INDEX, ours.as_bytes(), true) {
+                if !self.border.stops(INDEX, ours.as_bytes(), true) {
                     step.ops = self.sending_index(&pieces)?;
                     step.base.clone_from(&step.ops);
                     step.motion = Some(Motion::Sent);
@@ -140,7 +149,7 @@ impl StoreSides<'_> {
                     on_disk,
                     theirs,
                 };
-                self.take_index(&mut step, texts, (&made, remote_files))?;
+                self.take_index(&mut step, texts, (&made, sent))?;
             }
         }
         let is_idle = step.motion.is_none() && step.base.is_empty();
@@ -199,10 +208,10 @@ impl StoreSides<'_> {
             on_disk,
             theirs,
         }: IndexTexts,
-        (made, remote_files): (&BTreeMap<String, String>, &BTreeSet<String>),
+        (made, sent_names): (&BTreeMap<String, String>, &SentNames),
     ) -> Told<()> {
         let is_gone_there = self.there.index.is_none();
-        if self.is_held_back(INDEX, theirs.as_bytes(), false) {
+        if self.border.stops(INDEX, theirs.as_bytes(), false) {
             return Ok(());
         }
         let hand_written = on_disk.clone().filter(|text| !is_generated(text));
@@ -216,7 +225,7 @@ impl StoreSides<'_> {
         if let Some(made) = made.as_ref().filter(|made| on_disk.as_ref() == Some(*made)) {
             // The index here has everything already.
             step.base = self.agreed_index();
-            if let Some(ops) = self.sending_merged(made, &theirs, remote_files)? {
+            if let Some(ops) = self.sending_merged(made, &theirs, sent_names)? {
                 step.base.extend(ops.clone());
                 step.ops = ops;
                 step.motion = Some(Motion::Sent);
@@ -236,7 +245,7 @@ impl StoreSides<'_> {
                     sent,
                 });
                 step.base = self.agreed_index();
-                if let Some(ops) = self.sending_merged(&made, &theirs, remote_files)? {
+                if let Some(ops) = self.sending_merged(&made, &theirs, sent_names)? {
                     step.base.extend(ops.clone());
                     step.ops = ops;
                 }
@@ -288,19 +297,13 @@ impl StoreSides<'_> {
     }
 
     /// What is sent of an index that was merged, if that is more than the remote has.
-    fn sending_merged(
-        &mut self,
-        made: &str,
-        theirs: &str,
-        remote_files: &BTreeSet<String>,
-    ) -> Told<Option<Ops>> {
-        let files = &self.files;
-        let is_shared = |name: &str| files.contains_key(name) && remote_files.contains(name);
-        let pieces = restricted(made, |name| files.contains_key(name), is_shared);
+    fn sending_merged(&mut self, made: &str, theirs: &str, sent: &SentNames) -> Told<Option<Ops>> {
+        let is_here = |name: &str| self.files.contains_key(name);
+        let pieces = restricted(made, is_here, |name| self.is_shared(name, sent));
         let text = hand_written::joined(&pieces.text, |name| {
             pieces.lines.get(name).map(String::as_str)
         });
-        if text == theirs || is_generated(made) || self.is_held_back(INDEX, text.as_bytes(), true) {
+        if text == theirs || is_generated(made) || self.border.stops(INDEX, text.as_bytes(), true) {
             return Ok(None);
         }
         self.sending_index(&pieces).map(Some)
@@ -437,18 +440,13 @@ fn restricted(
     is_shared: impl Fn(&str) -> bool,
 ) -> IndexPieces {
     let mut pieces = hand_written::divided(text, is_here);
-    let hidden: Vec<String> = pieces
-        .lines
-        .keys()
-        .filter(|name| !is_shared(name))
-        .cloned()
-        .collect();
-    for name in hidden {
-        let place = format!("{{{{{name}}}}}");
+    let hidden = pieces.lines.keys().filter(|name| !is_shared(name));
+    let places: HashSet<String> = hidden.map(|name| format!("{{{{{name}}}}}")).collect();
+    if !places.is_empty() {
         let lines = pieces.text.split_inclusive('\n');
-        let kept: Vec<&str> = lines.filter(|line| line.trim_end() != place).collect();
-        pieces.text = kept.concat();
-        pieces.lines.remove(&name);
+        let kept = lines.filter(|line| !places.contains(line.trim_end()));
+        pieces.text = kept.collect();
+        pieces.lines.retain(|name, _| is_shared(name));
     }
     pieces
 }

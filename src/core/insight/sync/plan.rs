@@ -8,10 +8,9 @@ use std::iter::Peekable;
 use super::blobs::Blobs;
 use super::chosen::SharedHere;
 use super::decision::{Decision, Version, Versions};
-use super::held_back::{HeldBack, reason};
+use super::held_back::{Border, reason};
 use super::key::StoreKey;
 use super::repo::{FileOp, Ops, Told};
-use super::state::SyncState;
 use super::tree::{
     ABOUT, DELETED, INDEX_TEXT, LINES, Refusals, STORES, SharedStore, check_name, clashing,
 };
@@ -23,6 +22,7 @@ use crate::core::memory::FileKind;
 use crate::core::memory::config::IncomingMode;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::layout::{Layout, Operation};
+use crate::core::memory::store::Store;
 use crate::core::text::time::Moment;
 
 /// What follows for one file.
@@ -42,9 +42,7 @@ pub(super) struct Step {
 }
 
 /// The plan for a store.
-pub(super) struct StorePlan<'a> {
-    pub(super) here: &'a SharedHere,
-    pub(super) key: &'a StoreKey,
+pub(super) struct StorePlan {
     pub(super) report: StoreReport,
     pub(super) steps: Vec<Step>,
     /// The hand-written index of the remote, which has lines of memories that arrive.
@@ -57,7 +55,7 @@ pub(super) struct StorePlan<'a> {
 pub(super) struct StoreSides<'a> {
     pub(super) here: &'a SharedHere,
     pub(super) key: &'a StoreKey,
-    pub(super) state: &'a SyncState,
+    pub(super) machine: &'a str,
     pub(super) history: &'a History,
     pub(super) moment: &'a Moment,
     pub(super) mode: Mode,
@@ -72,15 +70,10 @@ pub(super) struct StoreSides<'a> {
     pub(super) decided: HashMap<String, Incoming>,
     /// What waits since an earlier sync, by the files.
     pub(super) waiting: HashMap<String, Incoming>,
-    /// What the person allows by this call.
-    pub(super) allow: &'a [String],
     /// The files that the history says were deleted here, once they were looked for.
     pub(super) deleted: OnceCell<HashSet<String>>,
     pub(super) refusals: Refusals,
-    /// The files of which not everybody has the same, once they were looked for. Those are left out
-    /// of which the remote has something that is not taken in.
-    pub(super) open: BTreeSet<String>,
-    pub(super) held_back: Vec<HeldBack>,
+    pub(super) border: Border<'a>,
     /// Versions that wait until there are enough of them to be kept in the history together.
     pub(super) to_keep: RefCell<Vec<Vec<u8>>>,
 }
@@ -90,17 +83,12 @@ impl<'a> StoreSides<'a> {
         format!("{STORES}/{}/{path}", self.key.key)
     }
 
-    /// Leaves out what cannot be a file of this store here, or everywhere.
-    pub(super) fn narrow(&mut self) {
+    /// Leaves out what cannot be a file of this store here, or everywhere. Returns the files of which
+    /// not everybody has the same, without those of which the remote has something that is not taken
+    /// in.
+    fn narrow(&mut self) -> BTreeSet<String> {
         let store = &self.here.store;
         let rules = store.rules();
-        let is_memory = |path: &str| {
-            let kind = rules.kind(path);
-            matches!(
-                kind,
-                FileKind::Memory | FileKind::Overview | FileKind::Instructions
-            )
-        };
         let mut open = self.differing();
         let refusals = &mut self.refusals;
         self.files.retain(|path, _| {
@@ -110,12 +98,12 @@ impl<'a> StoreSides<'a> {
             } else {
                 Ok(())
             };
-            if is_memory(path)
+            if is_memory(store, path)
                 && let Err(reason) = name
             {
                 refusals.add(reason, path);
             }
-            is_memory(path) && name.is_ok()
+            is_memory(store, path) && name.is_ok()
         });
         let (files, there) = (&self.files, &self.there);
         let is_here = |name: &str| files.contains_key(name);
@@ -140,7 +128,8 @@ impl<'a> StoreSides<'a> {
             .collect();
         for path in names().filter(|path| *path != INDEX_TEXT) {
             let is_fitting = is_here(path)
-                || is_memory(path) && rules.allow(Operation::Receive, path, store.root()).is_ok();
+                || is_memory(store, path)
+                    && rules.allow(Operation::Receive, path, store.root()).is_ok();
             if !is_fitting {
                 refusals.add("the store can have no such file", path);
             }
@@ -165,7 +154,7 @@ impl<'a> StoreSides<'a> {
             there.deleted.retain(|path, _| !left_alone.contains(path));
             open.retain(|path| !left_alone.contains(path));
         }
-        self.open = open;
+        open
     }
 
     /// Whether the lines of an index lead to the memories.
@@ -259,10 +248,9 @@ impl<'a> StoreSides<'a> {
         }
     }
 
-    /// The plan.
-    pub(super) fn plan(mut self) -> Told<StorePlan<'a>> {
-        self.narrow();
-        let open = std::mem::take(&mut self.open);
+    /// The plan, without the index that has a step of its own.
+    pub(super) fn plan(&mut self) -> Told<StorePlan> {
+        let open = self.narrow();
         let there = |path: &String| {
             self.there
                 .files
@@ -281,7 +269,19 @@ impl<'a> StoreSides<'a> {
             let step = self.step(path, versions)?;
             steps.extend(step);
         }
-        self.hold_deletes_back(&mut steps);
+        for (motion, is_outgoing) in [(Motion::SentDelete, true), (Motion::ReceivedDelete, false)] {
+            let is_meant = |step: &Step| step.motion == Some(motion);
+            let count = steps.iter().filter(|step| is_meant(step)).count();
+            if self
+                .border
+                .stops_deletes(count, self.base.files.len(), is_outgoing)
+            {
+                for step in steps.extract_if(.., |step| is_meant(step)) {
+                    // The others do not know yet what the person decided about it.
+                    self.decided.remove(&step.path);
+                }
+            }
+        }
         let is_new = |step: &&Step| step.arrival.is_some() || step.offer.is_some();
         let index = self.index_of_lines(steps.iter().filter(is_new).map(|step| &step.path))?;
         // One that is held back is told of when the index itself is planned.
@@ -326,16 +326,14 @@ impl<'a> StoreSides<'a> {
                 .iter()
                 .map(|(motion, path)| (*motion, reference(path)))
                 .collect(),
-            held_back: self.held_back,
+            held_back: Vec::new(),
             notes: self.refusals.lines(),
         };
         Ok(StorePlan {
-            here: self.here,
-            key: self.key,
             report,
             steps,
             index,
-            decided: self.decided,
+            decided: HashMap::new(),
         })
     }
 
@@ -367,7 +365,7 @@ impl<'a> StoreSides<'a> {
         was: Revision,
         lines: impl Iterator<Item = &'b String>,
     ) -> Ops {
-        let (time, machine) = (self.moment.time, &self.state.machine);
+        let (time, machine) = (self.moment.time, self.machine);
         let stone = format!("was {was}\nby {machine}\nat {time}\n");
         let place = self.path_in_repo(&format!("{DELETED}/{path}"));
         let gone = lines.map(|line| self.path_in_repo(&format!("{LINES}/{line}")));
@@ -375,6 +373,30 @@ impl<'a> StoreSides<'a> {
         let gone = gone.map(|place| (place, FileOp::Remove));
         gone.chain([(place, FileOp::Write(stone.into_bytes()))])
             .collect()
+    }
+
+    /// Looks for secrets and orders in everything new that may be sent or taken in.
+    fn check_ahead(&mut self, open: &BTreeSet<String>) {
+        let root = self.here.store.root();
+        let is_new = |path: &&String| {
+            let agreed = self.base.files.get(*path);
+            let agreed = agreed.and_then(|id| self.blobs.revision(id));
+            self.files.contains_key(*path) && self.files.get(*path).copied() != agreed
+        };
+        let own: Vec<&String> = open.iter().filter(is_new).collect();
+        self.border
+            .check_ahead(own.len(), |at| root.read(own[at]).ok().flatten());
+        let read = self.blobs.bytes.borrow();
+        let is_known = |path: &String, id: &String| {
+            let waits = self.waiting.get(path);
+            waits.is_some_and(|one| one.blob.as_ref() == Some(id))
+        };
+        let theirs = open.iter().filter_map(|path| {
+            let id = self.there.files.get(path)?;
+            read.get(id).filter(|_| !is_known(path, id))
+        });
+        let theirs: Vec<&Vec<u8>> = theirs.collect();
+        self.border.check_ahead(theirs.len(), |at| Some(theirs[at]));
     }
 
     fn step(&mut self, path: &str, versions: Versions) -> Told<Option<Step>> {
@@ -389,7 +411,7 @@ impl<'a> StoreSides<'a> {
                 step.base = self.decided_base(path);
                 // A file that was written to meanwhile is left for the next sync.
                 if let Some(bytes) = self.own(path)
-                    && !self.is_held_back(path, &bytes, true)
+                    && !self.border.stops(path, &bytes, true)
                 {
                     step.ops = self.sending(path, bytes);
                     step.base.clone_from(&step.ops);
@@ -448,8 +470,11 @@ impl<'a> StoreSides<'a> {
             },
             _ => None,
         };
+        // What waits was looked at when it came.
+        let known = self.waiting.get(&path).filter(|one| one.blob == blob);
         if let Some(theirs) = &theirs
-            && self.is_held_back(&path, theirs, false)
+            && known.is_none()
+            && self.border.stops(&path, theirs, false)
         {
             return Ok(());
         }
@@ -474,7 +499,7 @@ impl<'a> StoreSides<'a> {
             .filter(|ours| !is_conflict && after.as_ref() == Some(*ours))
         {
             // The version here has everything already, as after a sync that did not end.
-            if !self.is_held_back(&path, ours, true) {
+            if !self.border.stops(&path, ours, true) {
                 step.ops = self.sending(&path, ours.clone());
                 step.base.clone_from(&step.ops);
                 step.motion = Some(Motion::Sent);
@@ -499,7 +524,6 @@ impl<'a> StoreSides<'a> {
                 Motion::Offered
             });
             // Of what waits already the person may have rejected a part.
-            let known = self.waiting.get(&path).filter(|one| one.blob == blob);
             let rest = known.filter(|one| one.theirs != one.remote);
             let [base, theirs_left] = match rest {
                 Some(rest) => [rest.base, rest.theirs],
@@ -520,7 +544,7 @@ impl<'a> StoreSides<'a> {
         }
         let is_sent = after != theirs;
         if let Some(after) = after.as_ref().filter(|_| is_sent) {
-            if self.is_held_back(&path, after, true) {
+            if self.border.stops(&path, after, true) {
                 return Ok(());
             }
             step.ops = self.sending(&path, after.clone());
@@ -596,7 +620,7 @@ impl<'a> StoreSides<'a> {
         } else {
             path.to_owned()
         };
-        (self.blobs.sender)(&self.path_in_repo(&place))
+        self.blobs.senders.of(&self.path_in_repo(&place))
     }
 
     /// The content of a file here, if it is still as it was listed, and no link.
@@ -617,6 +641,12 @@ impl<'a> StoreSides<'a> {
         }
         ops
     }
+}
+
+/// Whether a file is a memory, which is shared.
+pub(super) fn is_memory(store: &Store, path: &str) -> bool {
+    use FileKind::{Instructions, Memory, Overview};
+    matches!(store.rules().kind(path), Memory | Overview | Instructions)
 }
 
 /// Skips the entries of a sorted list before a path, and collects their paths; returns what the

@@ -23,6 +23,9 @@ const LONGEST_LIST: usize = 64 << 20;
 /// The most that is read of the contents of one store in one sync.
 pub(super) const MOST_CONTENT: usize = 256 << 20;
 
+/// The most that a call may print: contents, with the line before each of them.
+const MOST_PRINTED: usize = MOST_CONTENT + LONGEST_LIST;
+
 /// The most that a remote may have, with its history, as git packs it.
 const MOST_FETCHED: u64 = 1 << 30;
 
@@ -158,59 +161,66 @@ impl<'a> Repo<'a> {
         self.local(&args, b"").map(drop)
     }
 
-    fn call(&self, args: &[&str], input: &[u8], limits: &Limits) -> Result<Vec<u8>, GitFailure> {
+    /// A call that may print so much, and reaches a remote if it has a room to fill.
+    fn call(
+        &self,
+        args: &[&str],
+        input: &[u8],
+        most: usize,
+        room: Option<Room>,
+    ) -> Result<Vec<u8>, GitFailure> {
         let own = [
             // Nobody else may read what memories say.
             "-c",
             "core.sharedRepository=0600",
-            // A pack has a new tree as a few changes of the old one, and is pushed so.
+            // What is written is one pack, without a call that makes files of its objects.
             "-c",
             "fastimport.unpackLimit=1",
         ];
-        let all = &[&own, args].concat();
-        self.step(args[0], "")?;
+        let failed = |why: String| GitFailure {
+            why,
+            printed: Vec::new(),
+        };
+        let verb = args[0];
+        self.step(&format!("git {verb}")).map_err(failed)?;
         let call = GitCall {
-            args: all,
+            args: &[&own, args].concat(),
             input,
-            limit: limits.time,
-            most: limits.printed,
-            room: limits.room.clone(),
+            limit: if room.is_some() { REMOTE } else { LOCAL },
+            most,
+            room,
         };
         let answer = self.git.call(&self.dir, &call)?;
-        self.step(args[0], ": done")?;
+        self.step(&format!("git {verb}: done")).map_err(failed)?;
         Ok(answer)
     }
 
-    fn step(&self, verb: &str, done: &str) -> Result<(), GitFailure> {
-        let step = self.history.step(&format!("git {verb}{done}"));
-        step.map_err(|error| GitFailure {
-            why: error.to_string(),
-            printed: Vec::new(),
-        })
+    /// Tells the history of a step.
+    pub(super) fn step(&self, what: &str) -> Told<()> {
+        self.history.step(what).map_err(|e| e.to_string())
     }
 
-    /// The limits of a call that reaches a remote.
-    fn remote_limits(&self) -> Limits {
-        let room = Room {
+    /// What a call that reaches a remote may fill.
+    fn room(&self) -> Room {
+        Room {
             folder: self.dir.join("objects/pack"),
             most: MOST_FETCHED,
-        };
-        Limits {
-            room: Some(room),
-            ..Limits::of(REMOTE)
         }
     }
 
+    fn at_remote(&self, args: &[&str]) -> Result<Vec<u8>, GitFailure> {
+        self.call(args, b"", MOST_PRINTED, Some(self.room()))
+    }
+
     fn local(&self, args: &[&str], input: &[u8]) -> Told<Vec<u8>> {
-        self.call(args, input, &Limits::of(LOCAL))
-            .map_err(|failure| failure.why)
+        let answer = self.call(args, input, MOST_PRINTED, None);
+        answer.map_err(|failure| failure.why)
     }
 
     /// The branch that a remote calls its own; `None` if it has no commit.
     pub(super) fn remote_branch(&self, url: &str) -> Told<Option<String>> {
         let args = ["ls-remote", "--symref", "--", url, "HEAD"];
-        let told = self.call(&args, b"", &self.remote_limits());
-        let told = told.map_err(|failure| failure.why)?;
+        let told = self.at_remote(&args).map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
         let named = told
             .lines()
@@ -232,7 +242,7 @@ impl<'a> Repo<'a> {
     /// Whether the last commit of a branch of a remote was made or fetched here.
     pub(super) fn knows_branch(&self, url: &str, branch: &str) -> Told<bool> {
         let name = format!("refs/heads/{branch}");
-        let told = self.call(&["ls-remote", "--", url, &name], b"", &self.remote_limits());
+        let told = self.at_remote(&["ls-remote", "--", url, &name]);
         let told = told.map_err(|failure| failure.why)?;
         let told = String::from_utf8_lossy(&told);
         let commit = told.split_whitespace().next().unwrap_or_default();
@@ -242,10 +252,9 @@ impl<'a> Repo<'a> {
     /// Fetches a branch of a remote, and nothing else of it. A branch that is not there is none here
     /// either.
     pub(super) fn fetch(&self, url: &str, branch: &str) -> Told<()> {
-        let limits = self.remote_limits();
         remove_leftovers(&self.dir);
-        let full = limits.room.as_ref();
-        if let Some(why) = full.and_then(|room| room.excess(room.size())) {
+        let room = self.room();
+        if let Some(why) = room.excess(room.size()) {
             let clone = self.dir.display();
             return Err(format!(
                 "{why} in {clone}; without that directory the next sync starts anew"
@@ -264,7 +273,7 @@ impl<'a> Repo<'a> {
             url,
             &what,
         ];
-        match self.call(&args, b"", &limits) {
+        match self.at_remote(&args) {
             Ok(_) => Ok(()),
             Err(failure) if failure.why.contains("couldn't find remote ref") => {
                 self.local(&["update-ref", "-d", &tracked], b"").map(drop)
@@ -300,11 +309,7 @@ impl<'a> Repo<'a> {
     /// The files of a commit: entries that end with a zero.
     pub(super) fn files(&self, commit: &str) -> Told<String> {
         let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
-        let limits = Limits {
-            printed: LONGEST_LIST,
-            ..Limits::of(LOCAL)
-        };
-        let told = self.call(&args, b"", &limits);
+        let told = self.call(&args, b"", LONGEST_LIST, None);
         let told = told.map_err(|failure| format!("the list of its files: {}", failure.why))?;
         // What is not UTF-8 is refused by its name.
         Ok(String::from_utf8_lossy(&told).into_owned())
@@ -353,10 +358,9 @@ impl<'a> Repo<'a> {
         Ok(found)
     }
 
-    /// The last commit that changed each file between two commits: hash, author and time in
-    /// milliseconds since 1970.
-    pub(super) fn authors(&self, from: Option<&str>, to: &str) -> HashMap<String, Authored> {
-        let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
+    /// The last commit up to this one that changed each file: hash, author and time in milliseconds
+    /// since 1970.
+    pub(super) fn authors(&self, tip: &str) -> HashMap<String, Authored> {
         let args = [
             "log",
             "-z",
@@ -366,7 +370,7 @@ impl<'a> Repo<'a> {
             "--name-only",
             "--max-count=2000",
             "--format=%x01%H%x00%an%x00%ct",
-            &range,
+            tip,
             "--",
         ];
         let Ok(told) = self.local(&args, b"") else {
@@ -479,20 +483,30 @@ impl<'a> Repo<'a> {
         written().ok_or_else(|| "git's answer is not understood".to_owned())
     }
 
-    /// Pushes a commit, if the branch of the remote is one of its ancestors.
-    pub(super) fn push(&self, url: &str, commit: &str, branch: &str) -> Told<Pushed> {
-        let to = format!("{commit}:refs/heads/{branch}");
+    /// Pushes a commit onto the one that the branch of the remote is known to have, if it still has it.
+    /// It is an ancestor, so that nothing is forced.
+    pub(super) fn push(
+        &self,
+        url: &str,
+        commit: &str,
+        branch: &str,
+        known: Option<&str>,
+    ) -> Told<Pushed> {
+        let name = format!("refs/heads/{branch}");
+        let to = format!("{commit}:{name}");
+        let lease = format!("--force-with-lease={name}:{}", known.unwrap_or_default());
         let args = [
             "push",
             "--porcelain",
             "--progress",
             "--no-verify",
             "--no-signed",
+            &lease,
             "--",
             url,
             &to,
         ];
-        match self.call(&args, b"", &self.remote_limits()) {
+        match self.at_remote(&args) {
             Ok(_) => Ok(Pushed::Done),
             Err(failure) => {
                 let told = String::from_utf8_lossy(&failure.printed).into_owned();
@@ -534,37 +548,12 @@ impl<'a> Repo<'a> {
             .map(drop)
     }
 
-    /// Packs what many syncs left, if that is much.
+    /// Makes one pack of many small ones; the large ones stay.
     pub(super) fn tidy(&self) {
-        let count = |folder: &str| {
-            let entries = std::fs::read_dir(self.dir.join("objects").join(folder));
-            entries.map_or(0, Iterator::count)
-        };
-        // The next sync tries again what fails.
-        if count("pack") > FILES_OF_PACKS {
-            // The small packs become one; the large ones stay.
+        let packs = std::fs::read_dir(self.dir.join("objects/pack"));
+        if packs.map_or(0, Iterator::count) > FILES_OF_PACKS {
+            // The next sync tries again what fails.
             drop(self.local(&["repack", "-d", "--quiet", "--geometric=2"], b""));
-        }
-        if count("17") > LOOSE_OF_A_FOLDER || count("pack") > FILES_OF_PACKS {
-            drop(self.local(&["gc", "--quiet", "--prune=2.weeks.ago"], b""));
-        }
-    }
-}
-
-/// How much a call may take.
-struct Limits {
-    time: Duration,
-    printed: usize,
-    room: Option<Room>,
-}
-
-impl Limits {
-    fn of(time: Duration) -> Self {
-        Self {
-            time,
-            // With the line before each of them.
-            printed: MOST_CONTENT + LONGEST_LIST,
-            room: None,
         }
     }
 }
@@ -587,9 +576,7 @@ fn remove_leftovers(clone: &Path) {
     }
 }
 
-/// How many loose objects one of their 256 folders has, and how many files the packs, when they are
-/// packed.
-const LOOSE_OF_A_FOLDER: usize = 40;
+/// How many files the packs have when they are packed.
 const FILES_OF_PACKS: usize = 60;
 
 /// Who changed a file last.

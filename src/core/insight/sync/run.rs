@@ -4,29 +4,31 @@
 //! at the remote is agreed on, and so is what was sent. The base moves last, in one step.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::TryLockError;
 use std::path::Path;
 use std::time::Duration;
 
-use super::blobs::Blobs;
+use super::blobs::{Blobs, Senders};
 use super::chosen::{SharedHere, is_gone};
+use super::held_back::Border;
 use super::key::{Keys, StoreKey};
-use super::plan::{Step, StorePlan, StoreSides};
-use super::repo::{Authored, BASE, Ops, Repo, SEEN, Told, remote_ref};
-use super::send::Outgoing;
-use super::state::{CheckedContents, KnownBlobs, LastSync, SyncState};
-use super::tree::{EMPTY, Refusals, SharedStore, SharedTree};
+use super::plan::{Step, StorePlan, StoreSides, is_memory};
+use super::repo::{Ops, Told};
+use super::send::{Commits, Outgoing, Remote, Round};
+use super::state::{KnownBlobs, LastSync, SyncState};
+use super::tree::{EMPTY, Refusals, SharedStore, SharedTree, check_name};
 use super::{Mode, Motion, NO_REMOTE, StoreReport, Sync, SyncReport};
 use crate::core::change::plan_and_commit;
 use crate::core::disk::private;
+use crate::core::disk::revision::Revision;
 use crate::core::insight::review::{
     Arrival, Incoming, Sent, decided_incoming, forget_decided, groups, observed_files, offer,
     plan_arrivals, waiting_incoming,
 };
 use crate::core::memory::config::OutgoingMode;
-use crate::core::memory::layout::index::{INDEX, generate_index, is_generated};
+use crate::core::memory::layout::index::{INDEX, generate_index};
 use crate::core::memory::layout::{Layout, coder, session};
 use crate::core::memory::store::Store;
 use crate::core::{Error, Result};
@@ -75,13 +77,6 @@ fn with_layout_of(there: &SharedTree, mut ready: Ready) -> Ready {
         ready.here.take_layout(layout);
     }
     ready
-}
-
-/// What one round of a sync came to.
-pub(super) enum Round {
-    Done,
-    /// Another machine pushed first.
-    Again,
 }
 
 impl Sync<'_> {
@@ -150,14 +145,21 @@ impl Sync<'_> {
         if !repo.exists() {
             return Ok(report);
         }
+        let remote = Remote {
+            repo: &repo,
+            state: &state,
+            moment: self.moment,
+            is_fetched: true,
+        };
         let round = OneRound {
             sync: self,
-            state: &state,
-            repo: &repo,
+            remote: &remote,
             mode: Mode::Dry,
             allow: &[],
         };
-        report.failure = round.run(&ready, &mut report).err();
+        let done = remote.commits();
+        let done = done.and_then(|commits| round.run(&commits, &ready, &mut report));
+        report.failure = done.err();
         Ok(report)
     }
 
@@ -193,11 +195,13 @@ impl Sync<'_> {
                 .stores
                 .push(not_shared(here.store.name(), &root, problem));
         }
-        for (root, chosen) in state
-            .stores
-            .iter()
-            .filter(|(root, one)| one.is_on && is_gone(root))
-        {
+        // The folder of one may come into being with what arrives.
+        let is_ready = |root: &Path| {
+            let mut stores = ready.iter().map(|one| &one.here.store);
+            stores.any(|store| store.root().path() == root)
+        };
+        let chosen = state.stores.iter().filter(|(_, one)| one.is_on);
+        for (root, chosen) in chosen.filter(|(root, _)| is_gone(root) && !is_ready(root)) {
             let name = &chosen.name;
             let why = format!(
                 "its folder is gone: {}; where the project is now, `tome sync --add {name}` shares it again",
@@ -219,84 +223,60 @@ impl Sync<'_> {
         if !repo.exists() {
             repo.create()?;
         }
+        let mut remote = Remote {
+            repo: &repo,
+            state,
+            moment: self.moment,
+            is_fetched: false,
+        };
+        let mut commits = remote.commits()?;
+        // Where all that was seen is agreed on, nothing arrives but what is new since, and a push fails
+        // if there is any.
+        if mode == Mode::Dry || !commits.are_agreed() {
+            remote.fetch()?;
+            remote.is_fetched = true;
+            commits = remote.commits()?;
+        }
         let unshared = std::mem::take(&mut report.stores);
         for _ in 0..TRIES {
-            repo.fetch(&state.url, &state.branch)
-                .map_err(|why| format!("the remote was not reached: {why}"))?;
             report.stores.clone_from(&unshared);
             report.notes.clear();
             let round = OneRound {
                 sync: self,
-                state,
-                repo: &repo,
+                remote: &remote,
                 mode,
                 allow,
             };
-            match round.run(ready, report)? {
-                Round::Done => {
+            match round.run(&commits, ready, report)? {
+                Round::Done(commit) => {
+                    report.commit = commit;
                     repo.tidy();
                     return Ok(());
                 }
-                Round::Again => {}
+                Round::Again => {
+                    remote.is_fetched = true;
+                    commits = remote.commits()?;
+                }
             }
         }
         Err("every push was refused: other machines were first, or a killed git left a lock at the remote".to_owned())
     }
 }
 
-/// A fetch was made; this is what follows from it.
-pub(super) struct OneRound<'a> {
-    pub(super) sync: &'a Sync<'a>,
-    pub(super) state: &'a SyncState,
-    pub(super) repo: &'a Repo<'a>,
+/// One round: what follows from what is known of the remote.
+struct OneRound<'a> {
+    sync: &'a Sync<'a>,
+    remote: &'a Remote<'a>,
     mode: Mode,
     allow: &'a [String],
 }
 
-/// The three commits that a round starts with.
-pub(super) struct Commits {
-    pub(super) base: Option<String>,
-    pub(super) seen: Option<String>,
-    pub(super) there: Option<String>,
-    /// The branch of this machine.
-    pub(super) own: Option<String>,
-}
-
 impl OneRound<'_> {
-    pub(super) fn step(&self, what: &str) -> Told<()> {
-        self.sync.history.step(what).map_err(|e| e.to_string())
-    }
-
-    /// The branch of this machine, for stores whose changes others merge.
-    pub(super) fn own_branch(&self) -> String {
-        format!("tome/{}", self.state.machine)
-    }
-
-    pub(super) fn commits(&self) -> Told<Commits> {
-        let mut refs = self.repo.refs()?;
-        let commits = Commits {
-            base: refs.remove(BASE),
-            seen: refs.remove(SEEN),
-            there: refs.remove(&remote_ref(&self.state.branch)),
-            own: refs.remove(&remote_ref(&self.own_branch())),
-        };
-        match (&commits.seen, &commits.there) {
-            (Some(_), None) => Err(format!(
-                "the remote has no branch {} any more, so nothing is done; `tome sync --init URL` starts anew",
-                self.state.branch
-            )),
-            (Some(seen), Some(there)) if !self.repo.are_related(seen, there) => {
-                let why = "the remote has another history now, so nothing is done; `tome sync --init URL` starts anew";
-                Err(why.to_owned())
-            }
-            _ => Ok(commits),
-        }
-    }
-
-    fn run(&self, ready: &[Ready], report: &mut SyncReport) -> Told<Round> {
-        let commits = self.commits()?;
+    fn run(&self, commits: &Commits, ready: &[Ready], report: &mut SyncReport) -> Told<Round> {
+        let repo = self.remote.repo;
+        self.remote.check(commits)?;
         let tree = |commit: &Option<String>| match commit {
-            Some(commit) => SharedTree::parse(&self.repo.files(commit)?),
+            Some(commit) => SharedTree::parse(&repo.files(commit)?),
             None => Ok(SharedTree::default()),
         };
         let there = tree(&commits.there)?;
@@ -310,19 +290,15 @@ impl OneRound<'_> {
         let is_elsewhere =
             |(key, store): &(&String, &SharedStore)| !is_here(key) && store.ids().next().is_some();
         let elsewhere = || there.stores.iter().filter(is_elsewhere);
-        let senders = OnceCell::new();
-        let sender = |path: &str| self.sender(&commits, &senders, path);
+        let senders = Senders {
+            repo,
+            tip: commits.there.as_deref().unwrap_or_default(),
+            now: self.sync.moment,
+            found: OnceCell::new(),
+        };
         let trees = [base, &there];
         let known = KnownBlobs::load(self.sync.dir);
-        let blobs = Blobs {
-            repo: self.repo,
-            known: &known,
-            found: RefCell::default(),
-            bytes: RefCell::default(),
-            checked: RefCell::new(CheckedContents::load(self.sync.dir)),
-            is_too_much: Cell::default(),
-            sender: &sender,
-        };
+        let blobs = Blobs::of(repo, &known, senders);
         if self.mode == Mode::Dry {
             blobs.load(elsewhere().filter_map(|(_, store)| store.about.as_ref()))?;
         }
@@ -330,13 +306,13 @@ impl OneRound<'_> {
         report.elsewhere = named.collect();
         let mut outgoing = Outgoing::default();
         let own = commits.own.as_deref();
-        let proposed = own.map(|own| self.repo.proposed(own)).unwrap_or_default();
+        let proposed = own.map(|own| repo.proposed(own)).unwrap_or_default();
         for ready in &ready {
             if there.refused.contains(&ready.key.key) {
                 report.stores.push(ready.not_shared(None));
                 continue;
             }
-            let planned = self.planned((ready, &proposed), trees, &blobs);
+            let planned = self.planned(ready, &proposed, trees, &blobs);
             // One store at a time is in memory.
             blobs.bytes.borrow_mut().clear();
             let plan = match planned {
@@ -349,26 +325,23 @@ impl OneRound<'_> {
             };
             report.stores.push(plan.report.clone());
             if self.mode == Mode::Real {
-                let shown = report.stores.len() - 1;
-                self.receive(plan, &mut outgoing, &mut report.stores[shown])?;
+                self.receive(ready, plan, &mut outgoing)?;
             }
         }
         if self.mode == Mode::Dry {
-            return Ok(Round::Done);
+            return Ok(Round::Done(None));
         }
         outgoing.proposed = proposed;
         outgoing.proposed.retain(|path, op| !there.has(path, op));
-        self.step("sync: taken in")?;
-        let (round, commit) = self.send(&commits, &outgoing, &blobs)?;
+        repo.step("sync: taken in")?;
+        let round = self.remote.send(commits, &outgoing, &blobs)?;
         // What is not kept is read again.
         drop(known.add(self.sync.dir, &blobs.found.borrow(), trees));
-        drop(blobs.checked.borrow().save(self.sync.dir));
-        if matches!(round, Round::Done) {
-            report.commit = commit;
+        if matches!(round, Round::Done(_)) {
             for (root, decided) in &outgoing.settled {
                 forget_decided(self.sync.history, root, decided.keys());
             }
-            self.step("sync: done")?;
+            repo.step("sync: done")?;
         }
         Ok(round)
     }
@@ -377,170 +350,120 @@ impl OneRound<'_> {
     /// done about this store now.
     fn planned<'b>(
         &'b self,
-        ready: (&'b Ready, &'b Ops),
+        ready: &'b Ready,
+        proposed: &'b Ops,
         trees: [&'b SharedTree; 2],
         blobs: &'b Blobs<'b>,
-    ) -> Told<Result<StorePlan<'b>, String>> {
+    ) -> Told<Result<StorePlan, String>> {
+        let store = &ready.here.store;
+        let [base, there] = trees.map(|tree| tree.stores.get(&ready.key.key).unwrap_or(&EMPTY));
         // Nothing is known yet of what was fetched.
-        let stores = trees
-            .iter()
-            .filter_map(|tree| tree.stores.get(&ready.0.key.key));
-        let ids = stores.flat_map(SharedStore::ids);
+        let ids = base.ids().chain(there.ids());
         blobs.load(ids.filter(|id| blobs.revision(id).is_none()))?;
-        let sides = match self.sides(ready, trees, blobs) {
-            Ok(sides) => sides,
+        let files = match self.files_here(store) {
+            Ok(files) => files,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let plan = sides.plan()?;
-        self.with_index(plan, ready, trees, blobs).map(Ok)
-    }
-
-    /// Who sent a file of the repository, and when.
-    fn sender(
-        &self,
-        commits: &Commits,
-        senders: &OnceCell<[HashMap<String, Authored>; 2]>,
-        path: &str,
-    ) -> (Sent, i64) {
-        let tip = commits.there.clone().unwrap_or_default();
-        let known = senders.get_or_init(|| {
-            let recent = self.repo.authors(commits.seen.as_deref(), &tip);
-            let all = match commits.seen {
-                Some(_) => self.repo.authors(None, &tip),
-                None => HashMap::new(),
-            };
-            [recent, all]
-        });
-        let found = known.iter().find_map(|known| known.get(path));
-        match found {
-            Some(one) => {
-                let sent = Sent {
-                    machine: one.machine.clone(),
-                    commit: one.commit.clone(),
-                    is_conflict: false,
-                };
-                (sent, one.time)
-            }
-            None => {
-                let sent = Sent {
-                    machine: "another machine".to_owned(),
-                    commit: tip,
-                    is_conflict: false,
-                };
-                (sent, self.sync.moment.time.as_millisecond())
-            }
-        }
-    }
-
-    fn sides<'b>(
-        &'b self,
-        (ready, proposed): (&'b Ready, &'b Ops),
-        [base, there]: [&'b SharedTree; 2],
-        blobs: &'b Blobs<'b>,
-    ) -> Result<StoreSides<'b>> {
-        let store = &ready.here.store;
         let (history, root) = (self.sync.history, store.root().path());
-        let files = if store.root().exists() {
-            let mut tries = 0;
-            loop {
-                if let Some(files) = observed_files(history, store, self.sync.moment)? {
-                    break files;
-                }
-                tries += 1;
-                if tries >= BUSY_TRIES {
-                    return Err(Error::refused(
-                        "it",
-                        "is being changed; the next sync goes on",
-                    ));
-                }
-                std::thread::sleep(BUSY_PAUSE);
-            }
-        } else {
-            BTreeMap::new()
-        };
-        let of_key = |tree: &'b SharedTree| tree.stores.get(&ready.key.key);
-        Ok(StoreSides {
+        let state = self.remote.state;
+        let mut sides = StoreSides {
             here: &ready.here,
             key: &ready.key,
-            state: self.state,
+            machine: &state.machine,
             history,
             moment: self.sync.moment,
             mode: self.mode,
             blobs,
-            base: of_key(base).unwrap_or(&EMPTY),
-            there: Cow::Borrowed(of_key(there).unwrap_or(&EMPTY)),
+            base,
+            there: Cow::Borrowed(there),
             proposed,
             files,
             decided: by_path(decided_incoming(history, root)),
             waiting: by_path(waiting_incoming(history, root)),
-            allow: self.allow,
             deleted: OnceCell::new(),
             refusals: Refusals::default(),
-            open: BTreeSet::new(),
-            held_back: Vec::new(),
+            border: Border {
+                store,
+                key: &ready.key.key,
+                allowed: &state.allowed,
+                named: self.allow,
+                checked: HashMap::new(),
+                held_back: Vec::new(),
+            },
             to_keep: RefCell::default(),
-        })
-    }
-
-    /// Takes in what is to be written here at once, and plans the hand-written index, which is about
-    /// the memories that are here then.
-    fn with_index<'b>(
-        &'b self,
-        mut plan: StorePlan<'b>,
-        (ready, proposed): (&'b Ready, &'b Ops),
-        trees: [&'b SharedTree; 2],
-        blobs: &'b Blobs<'b>,
-    ) -> Told<StorePlan<'b>> {
-        if self.mode == Mode::Real {
-            let index = plan.index.take();
-            let store = &ready.here.store;
-            self.arrive(&mut plan.steps, store, index.as_deref(), &mut plan.report)?;
-        }
-        if !has_index(ready, trees) {
-            return Ok(plan);
-        }
-        let Ok(mut sides) = self.sides((ready, proposed), trees, blobs) else {
-            return Ok(plan);
         };
-        sides.narrow();
-        let mut remote: BTreeSet<String> = sides.there.files.keys().cloned().collect();
-        for step in &plan.steps {
-            match step.motion {
-                Some(Motion::Sent) => drop(remote.insert(step.path.clone())),
-                Some(Motion::SentDelete) => drop(remote.remove(&step.path)),
-                _ => {}
+        let mut plan = sides.plan()?;
+        let index = plan.index.take();
+        let has_arrived =
+            self.arrive(&mut plan.steps, store, index.as_deref(), &mut plan.report)?;
+        // The index is about the memories that are here now.
+        let files = has_arrived.then(|| self.files_here(store)).transpose();
+        if let Ok(files) = files {
+            if let Some(mut files) = files {
+                files.retain(|path, _| is_memory(store, path) && check_name(path).is_ok());
+                sides.files = files;
             }
+            self.plan_index(&mut sides, &mut plan)?;
         }
-        if let Some(step) = sides.index_step(&remote)? {
-            sides.keep_rest()?;
-            let mut steps = vec![step];
-            let motions = steps
-                .iter()
-                .filter_map(|step| Some((step.motion?, step.path.clone())));
-            plan.report.motions.extend(motions);
-            if self.mode == Mode::Real {
-                self.arrive(&mut steps, &ready.here.store, None, &mut plan.report)?;
-            }
-            plan.steps.extend(steps);
-        }
-        plan.report.held_back.extend(sides.held_back);
-        Ok(plan)
+        plan.report.held_back = sides.border.held_back;
+        plan.decided = sides.decided;
+        Ok(Ok(plan))
     }
 
-    /// Writes what arrives. A step whose file could not be written is left for the next sync.
+    /// The memories of a store as they are now, with what lies among them.
+    fn files_here(&self, store: &Store) -> Result<BTreeMap<String, Revision>> {
+        if !store.root().exists() {
+            return Ok(BTreeMap::new());
+        }
+        for _ in 0..BUSY_TRIES {
+            if let Some(files) = observed_files(self.sync.history, store, self.sync.moment)? {
+                return Ok(files);
+            }
+            std::thread::sleep(BUSY_PAUSE);
+        }
+        Err(Error::refused(
+            "it",
+            "is being changed; the next sync goes on",
+        ))
+    }
+
+    /// Plans the hand-written index, and takes in what is to be written of it at once.
+    fn plan_index(&self, sides: &mut StoreSides<'_>, plan: &mut StorePlan) -> Told<()> {
+        let sent = plan.steps.iter().filter_map(|step| match step.motion? {
+            Motion::Sent => Some((step.path.clone(), true)),
+            Motion::SentDelete => Some((step.path.clone(), false)),
+            _ => None,
+        });
+        let Some(step) = sides.index_step(&sent.collect())? else {
+            return Ok(());
+        };
+        sides.keep_rest()?;
+        let motion = step.motion.map(|motion| (motion, step.path.clone()));
+        plan.report.motions.extend(motion);
+        let mut steps = vec![step];
+        self.arrive(&mut steps, &sides.here.store, None, &mut plan.report)?;
+        plan.steps.extend(steps);
+        Ok(())
+    }
+
+    /// Writes what arrives, if anything is to be written; returns whether anything arrived. A step whose
+    /// file could not be written is left for the next sync.
     fn arrive(
         &self,
         steps: &mut Vec<Step>,
         store: &Store,
         index: Option<&str>,
         report: &mut StoreReport,
-    ) -> Told<()> {
+    ) -> Told<bool> {
+        if self.mode == Mode::Dry {
+            return Ok(false);
+        }
         let arrivals: Vec<Arrival> = steps
             .iter_mut()
             .filter_map(|step| step.arrival.take())
             .collect();
         if arrivals.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let mut made: BTreeSet<String> = BTreeSet::new();
         let mut failed = Refusals::default();
@@ -559,7 +482,7 @@ impl OneRound<'_> {
                 }),
             };
             match done {
-                Ok(()) => self.step("sync: arrived")?,
+                Ok(()) => self.remote.repo.step("sync: arrived")?,
                 // One of many may be the reason.
                 Err(_) if some.len() > 1 && !is_full => {
                     let (first, second) = some.split_at(some.len() / 2);
@@ -579,7 +502,7 @@ impl OneRound<'_> {
         let names: BTreeSet<String> = names.collect();
         report.motions.retain(|(_, name)| !names.contains(name));
         report.notes.extend(failed.lines());
-        Ok(())
+        Ok(true)
     }
 
     fn write(
@@ -637,24 +560,20 @@ impl OneRound<'_> {
     }
 
     /// Makes what waits wait, and collects what is sent.
-    fn receive(
-        &self,
-        plan: StorePlan<'_>,
-        outgoing: &mut Outgoing,
-        report: &mut StoreReport,
-    ) -> Told<()> {
-        let root = plan.here.store.root().path();
+    fn receive(&self, ready: &Ready, plan: StorePlan, outgoing: &mut Outgoing) -> Told<()> {
+        let store = &ready.here.store;
+        let root = store.root().path();
         let mut offers: Vec<Incoming> = Vec::new();
         let mut decided = plan.decided;
-        if plan.here.outgoing == OutgoingMode::Branch {
-            outgoing.proposing.insert(plan.key.key.clone());
+        if ready.here.outgoing == OutgoingMode::Branch {
+            outgoing.proposing.insert(ready.key.key.clone());
         }
         for step in plan.steps {
             offers.extend(step.offer);
             if step.ops.is_empty() {
                 outgoing.taken.extend(step.base.clone());
             }
-            match plan.here.outgoing {
+            match ready.here.outgoing {
                 OutgoingMode::Push => outgoing.push.extend(step.ops),
                 OutgoingMode::Branch if !step.ops.is_empty() => {
                     // It is agreed on once somebody merged it.
@@ -667,33 +586,15 @@ impl OneRound<'_> {
             outgoing.base.extend(step.base);
         }
         if let Some(first) = offers.first() {
-            self.begin(&plan.here.store, &first.sent)
-                .map_err(|e| e.to_string())?;
+            self.begin(store, &first.sent).map_err(|e| e.to_string())?;
         }
         outgoing.settled.push((root.to_owned(), decided));
         offer(self.sync.history, root, &offers).map_err(|e| e.to_string())?;
-        self.step("sync: offered")?;
-        report.key.clone_from(&plan.key.key);
-        Ok(())
+        self.remote.repo.step("sync: offered")
     }
 }
 
 fn by_path(all: Vec<Incoming>) -> HashMap<String, Incoming> {
     let pair = |one: Incoming| (one.path.clone(), one);
     all.into_iter().map(pair).collect()
-}
-
-/// Whether any side has a hand-written index.
-fn has_index(ready: &Ready, trees: [&SharedTree; 2]) -> bool {
-    let store = &ready.here.store;
-    let of_key = |tree: &SharedTree| {
-        let shared = tree.stores.get(&ready.key.key);
-        shared.is_some_and(|shared| shared.index.is_some())
-    };
-    let hand_written = || {
-        store
-            .text(INDEX)
-            .is_ok_and(|text| text.is_some_and(|text| !is_generated(&text)))
-    };
-    store.layout() == Layout::Index && (trees.into_iter().any(of_key) || hand_written())
 }

@@ -1,4 +1,5 @@
-//! Sending: commits of what changed here, and of what is agreed on then.
+//! The remote: what is known of it, and sending: commits of what changed here, and of what is agreed
+//! on then.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -6,11 +7,40 @@ use std::path::PathBuf;
 use super::blobs::Blobs;
 use super::key::without_credentials;
 use super::repo::{
-    BASE, FileOp, MadeCommit, NEXT, NEXT_BASE, NewCommit, Ops, Pushed, SEEN, Told, Written,
+    BASE, FileOp, MadeCommit, NEXT, NEXT_BASE, NewCommit, Ops, Pushed, Repo, SEEN, Told, Written,
     remote_ref,
 };
-use super::run::{Commits, OneRound, Round};
+use super::state::SyncState;
 use crate::core::insight::review::Incoming;
+use crate::core::text::time::Moment;
+
+/// The commits that a round starts with.
+#[derive(PartialEq, Eq)]
+pub(super) struct Commits {
+    /// What this machine agreed on.
+    pub(super) base: Option<String>,
+    /// What the last sync saw of the remote.
+    pub(super) seen: Option<String>,
+    /// What was fetched of it.
+    pub(super) there: Option<String>,
+    /// The branch of this machine.
+    pub(super) own: Option<String>,
+}
+
+impl Commits {
+    /// Whether everything that was fetched is agreed on.
+    pub(super) fn are_agreed(&self) -> bool {
+        self.there.is_some() && self.base == self.there && self.seen == self.there
+    }
+}
+
+/// What a round of a sync came to.
+pub(super) enum Round {
+    /// It is over; the commit that was sent.
+    Done(Option<String>),
+    /// The remote has more, which was fetched.
+    Again,
+}
 
 /// What is sent, and what is agreed on then.
 #[derive(Default)]
@@ -28,7 +58,52 @@ pub(super) struct Outgoing {
     pub(super) settled: Vec<(PathBuf, HashMap<String, Incoming>)>,
 }
 
-impl OneRound<'_> {
+/// The remote, in one round.
+pub(super) struct Remote<'a> {
+    pub(super) repo: &'a Repo<'a>,
+    pub(super) state: &'a SyncState,
+    pub(super) moment: &'a Moment,
+    /// Whether this sync asked for what is new there.
+    pub(super) is_fetched: bool,
+}
+
+impl Remote<'_> {
+    /// The branch of this machine, for stores whose changes others merge.
+    fn own_branch(&self) -> String {
+        format!("tome/{}", self.state.machine)
+    }
+
+    /// What is known of the remote.
+    pub(super) fn commits(&self) -> Told<Commits> {
+        let mut refs = self.repo.refs()?;
+        Ok(Commits {
+            base: refs.remove(BASE),
+            seen: refs.remove(SEEN),
+            there: refs.remove(&remote_ref(&self.state.branch)),
+            own: refs.remove(&remote_ref(&self.own_branch())),
+        })
+    }
+
+    /// Fetches what is new.
+    pub(super) fn fetch(&self) -> Told<()> {
+        let fetched = self.repo.fetch(&self.state.url, &self.state.branch);
+        fetched.map_err(|why| format!("the remote was not reached: {why}"))
+    }
+
+    /// Checks that the remote goes on from what was seen of it.
+    pub(super) fn check(&self, commits: &Commits) -> Told<()> {
+        let why = match (&commits.seen, &commits.there) {
+            (Some(_), None) => format!("no branch {} any more", self.state.branch),
+            (Some(seen), Some(there)) if !self.repo.are_related(seen, there) => {
+                "another history now".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(format!(
+            "the remote has {why}, so nothing is done; `tome sync --init URL` starts anew"
+        ))
+    }
+
     fn new_commit<'b>(
         &'b self,
         name: &'static str,
@@ -39,7 +114,7 @@ impl OneRound<'_> {
         NewCommit {
             name,
             machine: &self.state.machine,
-            time: self.sync.moment.time.as_second(),
+            time: self.moment.time.as_second(),
             message,
             parent,
             also: None,
@@ -54,7 +129,7 @@ impl OneRound<'_> {
         commits: &Commits,
         outgoing: &Outgoing,
         blobs: &Blobs<'_>,
-    ) -> Told<(Round, Option<String>)> {
+    ) -> Told<Round> {
         let there = commits.there.as_deref();
         let words = message(&outgoing.push);
         // Where both have the same files, what is sent is what is agreed on.
@@ -85,15 +160,22 @@ impl OneRound<'_> {
             }
         }
         if let Some(sent) = &sent {
-            match self
-                .repo
-                .push(&self.state.url, &sent.id, &self.state.branch)?
-            {
-                Pushed::Done => self.step("sync: pushed")?,
-                Pushed::Behind => {
+            let (url, branch) = (&self.state.url, &self.state.branch);
+            match self.repo.push(url, &sent.id, branch, there) {
+                Ok(Pushed::Done) => self.repo.step("sync: pushed")?,
+                Err(why) if self.is_fetched => return Err(why),
+                // A remote that takes nothing may give something.
+                Ok(Pushed::Behind) | Err(_) => {
                     self.agree_on_taken(commits, outgoing)?;
-                    return Ok((Round::Again, None));
+                    self.fetch()?;
+                    return Ok(Round::Again);
                 }
+            }
+        } else if !self.is_fetched {
+            self.fetch()?;
+            if self.commits()? != *commits {
+                self.agree_on_taken(commits, outgoing)?;
+                return Ok(Round::Again);
             }
         }
         let tip = sent.as_ref().map(|sent| sent.id.as_str()).or(there);
@@ -116,13 +198,12 @@ impl OneRound<'_> {
             (BASE, agreed, &commits.base),
             (SEEN, tip, &commits.seen),
         ])?;
-        let Ok(branch) = self.send_branch(commits, tip, outgoing)? else {
-            return Ok((Round::Again, None));
+        let Round::Done(branch) = self.send_branch(commits, tip, outgoing)? else {
+            return Ok(Round::Again);
         };
         let own = remote_ref(&self.own_branch());
         self.move_refs(&[(own.as_str(), branch.as_deref(), &commits.own)])?;
-        let sent = sent.map(|sent| sent.id);
-        Ok((Round::Done, sent.or(branch)))
+        Ok(Round::Done(sent.map(|sent| sent.id).or(branch)))
     }
 
     /// Moves refs from old commits to new ones, where they differ.
@@ -160,7 +241,7 @@ impl OneRound<'_> {
         commits: &Commits,
         tip: Option<&str>,
         outgoing: &Outgoing,
-    ) -> Told<Result<Option<String>, Round>> {
+    ) -> Told<Round> {
         let (url, branch) = (&self.state.url, self.own_branch());
         // Stores that are not here go on proposing what they did.
         let mut ops = outgoing.proposed.clone();
@@ -175,10 +256,10 @@ impl OneRound<'_> {
             // Who keeps the remote may have removed the branch.
             self.repo.fetch(url, &branch)?;
             if self.commits()?.own != commits.own {
-                return Ok(Err(Round::Again));
+                return Ok(Round::Again);
             }
         } else if outgoing.branch.is_empty() {
-            return Ok(Ok(None));
+            return Ok(Round::Done(None));
         }
         let own = commits.own.as_deref().filter(|own| Some(*own) != tip);
         let words = message(&ops);
@@ -189,10 +270,11 @@ impl OneRound<'_> {
         commit.beside = tip.into_iter().chain(own).collect();
         let made = self.repo.write(&[commit])?.commits.pop();
         let Some(made) = made.filter(MadeCommit::is_new) else {
-            return Ok(Ok(None));
+            return Ok(Round::Done(None));
         };
-        match self.repo.push(url, &made.id, &branch)? {
-            Pushed::Done => Ok(Ok(Some(made.id))),
+        let known = commits.own.as_deref();
+        match self.repo.push(url, &made.id, &branch, known)? {
+            Pushed::Done => Ok(Round::Done(Some(made.id))),
             Pushed::Behind if own.is_none() && !self.repo.knows_branch(url, &branch)? => {
                 Err(format!(
                     "the remote has a branch {branch}, which seems to be another machine's; name this machine: tome sync --init {} --machine NAME",
@@ -201,7 +283,7 @@ impl OneRound<'_> {
             }
             Pushed::Behind => {
                 self.repo.fetch(url, &branch)?;
-                Ok(Err(Round::Again))
+                Ok(Round::Again)
             }
         }
     }

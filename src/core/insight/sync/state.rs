@@ -2,7 +2,7 @@
 //! the person allowed, and a table of what blobs contain.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,7 @@ use crate::core::{Error, Result};
 
 const FILE: &str = "sync.json";
 const TABLE: &str = "blobs";
-const CHECKED: &str = "checked";
 const LARGEST: u64 = 64 << 20;
-
-/// The rules by which contents are checked.
-const RULES: &str = env!("TOME_CORE");
 
 /// The state.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -84,12 +80,6 @@ impl SyncState {
     }
 }
 
-/// The text of a table; empty if it cannot be read, because what it has can be found out again.
-fn table(dir: &Path, name: &str) -> String {
-    let bytes = read_capped(&dir.join(name), LARGEST).unwrap_or_default();
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
 /// What blobs contain: a table, so that they need not be read. A blob has one content for ever, so
 /// that lines are only added.
 #[derive(Debug, Default)]
@@ -102,7 +92,8 @@ pub(super) struct KnownBlobs {
 impl KnownBlobs {
     /// The table; what is not known is read again.
     pub(super) fn load(dir: &Path) -> Self {
-        let text = table(dir, TABLE);
+        let bytes = read_capped(&dir.join(TABLE), LARGEST).unwrap_or_default();
+        let text = String::from_utf8(bytes).unwrap_or_default();
         let row = |line: &str| {
             let (id, revision) = line.split_once(' ')?;
             Some((id.to_owned(), revision.parse().ok()?))
@@ -155,92 +146,5 @@ impl KnownBlobs {
         let mut file = private::open_append(&dir.join(TABLE))?;
         // Behind a line that was cut a new one begins.
         file.write_all(format!("\n{text}").as_bytes())
-    }
-}
-
-/// Why contents are held back, or that they are not, as this program's rules say. What is open, because
-/// it is held back or waits for review, would be checked again with every sync.
-#[derive(Debug, Default)]
-pub(super) struct CheckedContents {
-    known: HashMap<Revision, Option<String>>,
-    /// Those that this sync asked for: others are forgotten.
-    asked: HashMap<Revision, Option<String>>,
-}
-
-impl CheckedContents {
-    /// What is known; what is not is checked again.
-    pub(super) fn load(dir: &Path) -> Self {
-        let text = table(dir, CHECKED);
-        let row = |line: &str| {
-            let (why, revision) = line.split_once('\t')?;
-            let why = Some(why.to_owned()).filter(|why| !why.is_empty());
-            Some((revision.parse().ok()?, why))
-        };
-        let rows = text.split_once('\n').filter(|(rules, _)| *rules == RULES);
-        let rows = rows.into_iter().flat_map(|(_, rows)| rows.lines());
-        Self {
-            known: rows.filter_map(row).collect(),
-            asked: HashMap::new(),
-        }
-    }
-
-    /// Why a content is held back, if that is known.
-    pub(super) fn why(&mut self, content: &Revision) -> Option<Option<String>> {
-        let why = self.known.get(content).or_else(|| self.asked.get(content));
-        let why = why?.clone();
-        self.asked.insert(*content, why.clone());
-        Some(why)
-    }
-
-    pub(super) fn note(&mut self, content: Revision, why: Option<&str>) {
-        self.asked.insert(content, why.map(str::to_owned));
-    }
-
-    pub(super) fn save(&self, dir: &Path) -> io::Result<()> {
-        if self.asked == self.known {
-            return Ok(());
-        }
-        private::replace_unflushed(&dir.join(CHECKED), |file| {
-            let mut file = BufWriter::new(file);
-            writeln!(file, "{RULES}")?;
-            for (content, why) in &self.asked {
-                // Of a line that is cut the revision is none.
-                writeln!(file, "{}\t{content}", why.as_deref().unwrap_or_default())?;
-            }
-            file.flush()
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_checked_is_known_until_nobody_asks_and_never_from_a_line_that_is_cut() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let contents = [&b"one"[..], b"two", b"three"].map(Revision::of);
-        let [one, two, three] = &contents;
-        let mut checked = CheckedContents::load(dir.path());
-        checked.note(*one, Some("it holds a secret"));
-        checked.note(*two, None);
-        checked.save(dir.path()).expect("it is written");
-
-        let mut again = CheckedContents::load(dir.path());
-        assert_eq!(again.why(one), Some(Some("it holds a secret".to_owned())));
-        assert_eq!((again.why(two), again.why(three)), (Some(None), None));
-        let mut some = CheckedContents::load(dir.path());
-        some.why(two);
-        some.save(dir.path()).expect("it is written");
-        assert_eq!(CheckedContents::load(dir.path()).why(one), None);
-
-        let file = dir.path().join(CHECKED);
-        let whole = std::fs::read_to_string(&file).expect("the file");
-        for end in 0..whole.len() - 1 {
-            std::fs::write(&file, &whole[..end]).expect("it is cut");
-            assert_eq!(CheckedContents::load(dir.path()).why(two), None, "{end}");
-        }
-        std::fs::write(&file, whole.replace(RULES, "others")).expect("other rules");
-        assert_eq!(CheckedContents::load(dir.path()).why(two), None);
     }
 }

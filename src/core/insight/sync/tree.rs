@@ -107,17 +107,11 @@ pub(super) struct SharedTree {
 impl SharedTree {
     /// What a list of files has.
     pub(super) fn parse(list: &str) -> Told<Self> {
-        let lines = list.split_terminator('\0');
-        let entries: Option<Vec<TreeEntry<'_>>> = lines.map(TreeEntry::parse).collect();
-        entries
-            .map(|entries| Self::of(&entries))
-            .ok_or_else(|| "git's list is not understood".to_owned())
-    }
-
-    fn of(entries: &[TreeEntry<'_>]) -> Self {
         let mut tree = Self::default();
-        for entry in entries {
-            if let Err(reason) = tree.take(entry) {
+        for line in list.split_terminator('\0') {
+            let entry = TreeEntry::parse(line);
+            let entry = entry.ok_or_else(|| "git's list is not understood".to_owned())?;
+            if let Err(reason) = tree.take(&entry) {
                 tree.refusals.add(reason, entry.path);
                 tree.refuse(entry.path);
             }
@@ -130,7 +124,7 @@ impl SharedTree {
                 tree.refused.insert(key.clone());
             }
         }
-        tree
+        Ok(tree)
     }
 
     /// Whether a file is as a proposal would have it, as far as it is read.
@@ -294,10 +288,10 @@ mod tests {
 
     #[test]
     fn only_plain_files_of_stores_are_taken() {
-        let entry = |(mode, path): &(&'static str, &'static str)| TreeEntry {
-            mode,
-            id: "1",
-            path,
+        let tree_of = |entries: &[(&str, &str)]| {
+            let line = |(mode, path): &(&str, &str)| format!("{mode} blob 1\t{path}\0");
+            let list: String = entries.iter().map(line).collect();
+            SharedTree::parse(&list).expect("a list")
         };
         let good = [
             ("100644", "stores/claude/a.md"),
@@ -308,7 +302,7 @@ mod tests {
             ("100644", "stores/claude/.about"),
             ("100644", "README.md"),
         ];
-        let tree = SharedTree::of(&good.map(|one| entry(&one)));
+        let tree = tree_of(&good);
         assert_eq!(tree.refusals, Refusals::default());
         let store = &tree.stores["claude"];
         assert_eq!(
@@ -337,7 +331,7 @@ mod tests {
             ("100644", "stores/.deleted/a.md"),
         ];
         for one in bad {
-            let tree = SharedTree::of(&[entry(&one)]);
+            let tree = tree_of(&[one]);
             assert_eq!(tree.refusals.lines().len(), 1, "{one:?}");
             assert!(
                 tree.stores.values().all(|store| store.files.is_empty()),
