@@ -397,7 +397,6 @@ pub struct Rule {
 pub static RULES: &[Rule] = &[
     secret::RULE,
     orders::RULE,
-    orders::LIKE,
     hidden_text::RULE,
     index_cut::RULE,
     unreadable::RULE,
@@ -425,11 +424,10 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// Whether a rule runs: one of those asked for, or any that is not off, but for the one that speaks
-/// of much that is innocent.
+/// Whether a rule runs: one of those asked for, or any that is not off.
 fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
     match only {
-        [] => rule != orders::LIKE.id && !settings.off.iter().any(|id| id == rule),
+        [] => !settings.off.iter().any(|id| id == rule),
         ids => ids.iter().any(|id| id == rule),
     }
 }

@@ -1,7 +1,6 @@
 //! Each rule on memories where it must speak and on memories where it must not; fixes and waivers.
 
 mod content;
-pub(super) mod poison;
 mod table;
 mod texts;
 

@@ -1,175 +1,353 @@
-//! Tables of the words of orders, one language or script on a line: what is done, to what, and where
-//! to. They are written as the patterns are. A verb after `{do}` must be an imperative; in languages
-//! whose verbs end the sentence, it need not be.
+//! The words of orders: the classes of words, the classes that make an order, and the words of each.
 
-#[rustfmt::skip] // The words of a language on one line.
-pub(super) const WORDS: &[(&str, &str)] = &[
-    // What is done.
-    ("{add}", concat!("(?:{do}(?:",
-        "add|append|put|write|insert|place|register|install|create|set up|schedule|drop|make|save|paste|include|echo|extend|",
-        "füge|trage|schreibe?|lege?|richte|erstelle?|installiere|setze?|hinterlege|speichere?|packe?|plane|",
-        "ajoute[zr]?|mets|mettez|mettre|écris|écrivez|crée[zr]?|installe[zr]?|place[zr]?|programme[zr]?|planifie[zr]?|insère[zr]?|enregistre[zr]?|sauvegarde[zr]?|",
-        "añade|agregar?|agregue|pon|ponga|escribe|crea|cree|instala|programa|mete|coloca|inserta|guarda|guarde|",
-        "adicione|coloque|escreva|crie|instale|agende|insira|inclua|ponha|salve|armazene|aggiungi|scrivi|installa|voeg|zet|dodaj",
-        r")\b|\b(?:eintragen|hinzufügen|anlegen|einrichten|einfügen|hinterlegen)\b|",
-        "добав(?:ь|ляй)|впиши|пропи(?:ши|сывай)|запиши|создай|создавай|установи|помести|вставь|настрой|",
-        "添加|加入|加到|写入|写到|写进|追加|创建|新建|设置|登録|書き込|書く|作成|作る|設定|入れる|",
-        "추가|등록|작성|생성|만들|설정|넣)")),
-    ("{erase}", concat!("(?:{do}(?:",
-        "delete|remove|clear|wipe|purge|erase|scrub|truncate|strip|clean|empty|flush|drop|destroy|comment out|replace|overwrite|prune|",
-        "lösche?|entferne?|leere|säubere|bereinige|ersetze?|",
-        "supprime[zr]?|efface[zr]?|vide[zr]?|retire[zr]?|enlève[zr]?|nettoie|purge[zr]?|remplace[zr]?|",
-        "borr(?:a|e|ar)|elimin(?:a|e|ar)|limpi(?:a|e|ar)|quit(?:a|e|ar)|vacía|vaciar|suprim(?:a|e|ir)|reemplaza|sustituye|",
-        "apag(?:ue|a)|limp[ea]|remov[ae]|exclua|substitua|cancella|svuota|verwijder|wis|usuń|wyczyść",
-        r")\b|\b(?:löschen|entfernen|leeren)\b|(?:spuren|traces?) ~?(?:beseitigen|verwischen|tilgen)\b|",
-        r"\b(?:should|must|shall|can|are to|is to) be (?:deleted|removed|cleared|wiped|purged)\b|","удали|удаляй|сотри|стирай|очи(?:сти|щай)|убери|убирай|",
-        "删除|清除|清空|抹去|抹掉|删掉|移除|消去|削除|消す|消し|クリア|",
-        "삭제|지우|지워|지운|제거|비우|비워)")),
-    ("{off}", concat!("(?:{do}(?:",
-        "disable|turn ~?off|switch ~?off|bypass|skip|circumvent|weaken|deactivate|uninstall|comment out|suppress|drop|remove|delete|unset|defeat|get around|work around|ignore|stop|kill|relax|lower|silence|override|dismiss|cancel|opt out of|",
-        "deaktiviere?|schalte?|umgehe?|übergehe?|überspringe?|entferne?|lösche?|stoppe?|setze?|ignoriere?|",
-        "désactive[zr]?|contourne[zr]?|saute[zr]?|supprime[zr]?|coupe[zr]?|ignore[zr]?|arrête[zr]?|retire[zr]?|enlève[zr]?|",
-        "desactiv(?:a|e|ar)|deshabilit[ae]|omit[ae]|salta|sáltate|evita|quita|elimina|ignora|apaga|detén|",
-        "desativ(?:e|ar)|desabilite|desligue|pule|remova|burle|contorne|apague|pare|disattiva|disabilita|salta|schakel|wyłącz",
-        r")\b|",
-        "отключ(?:и|ай|ить)|выключ(?:и|ай)|обойди|обходи|пропус(?:ти|кай)|удали|удаляй|убери|убирай|игнорируй|останови)")),
-    ("{shut}", "(?:关闭|关掉|禁用|跳过|绕过|停用|忽略|取消|關閉|略過)"),
-    ("{offed}", concat!(r"(?:\b(?:should|must|shall|can|are to|is to) be (?:disabled|turned off|switched off|skipped|bypassed|ignored|removed|deactivated)\b|\b(?:deaktivieren|abschalten|ausschalten|umgehen|auslassen|weglassen)\b|überspringen|",
-        "無効|オフに|スキップ|飛ばし|省略|外し|外す|回避|バイパス|切る|切って|無視|停止|",
-        "비활성화|끄고|끈다|끄세|꺼|건너뛰|건너뛴|생략|우회|해제|무시)")),
-    ("{merge}", concat!("(?:{do}(?:",
-        "merge|approve|land|push|force-push|ship|release|deploy|accept|",
-        "merge|mergen|genehmige|führe|fusionne[zr]?|approuve[zr]?|pousse[zr]?|valide[zr]?|fusiona|aprueba|integra|sube|mescle|aprove|faça|integre|unisci|approva",
-        r")\b|слива(?:й|ть)|слей|одобр(?:и|яй)|мержи|вливай|пуш|合并|批准|推送|マージ|承認|プッシュ|병합|머지|승인|푸시)")),
-    ("{tell}", concat!("(?:{do}(?:",
-        "tell|report|say|claim|state|answer|announce|pretend|mark|write (?:that|in)|reply|inform|assure|confirm|",
-        "sage?|melde?|berichte|behaupte|schreibe?|teile?|antworte|",
-        "dis|dites|indique[zr]?|signale[zr]?|affirme[zr]?|réponds|annonce[zr]?|écris|",
-        "di|diga|dile|escribe en|informa|informe|indica|responde|reporta|afirma|diz|responda|relate|afirme",
-        r")\b|скажи|говори|сообщ(?:и|ай)|доложи|докладывай|напиши|отвечай|",
-        "告诉|告知|报告|汇报|報告|伝え|答え|보고|말해|말하|알려|알린|답해|답하)")),
-    ("{copy}", concat!("(?:{do}(?:",
-        "copy|append|add|insert|paste|replicate|propagate|write|repeat|include|carry|keep|put|duplicate|mirror|reproduce|transfer|spread|embed|",
-        "kopiere?|übernimm|füge|übertrage|schreibe?|trage|setze?|verbreite|",
-        "copie[zr]?|recopie[zr]?|ajoute[zr]?|reproduis|colle[zr]?|insère[zr]?|propage[zr]?|reporte[zr]?|",
-        "copia|añade|agrega|pega|replica|reproduce|incluye|inserta|propaga|traslada|",
-        "copie|cole|replique|adicione|inclua|insira|propague|reproduza|kopieer|skopiuj",
-        r")\b|скопируй|копируй|добав(?:ь|ляй)|вставь|вставляй|перенеси|дублируй|复制|拷贝|添加|写入|写进|加入|追加|コピー|複製|転記|복사|추가|붙여|옮겨)")),
-    ("{run}", concat!(r"\b(?:(?:run|execute|start|launch|source|eval|invoke) (?:it|them|its|the|that|this|whatever|what|any|every|each|all)\b|carry out|obey|perform|do (?:what|exactly|everything|as)|act on|steps it lists|whatever it says|follow (?:the|its|any|every|all|whatever|what) ~?(?:instruction|step|command|it says|there)|as your (?:\w+ )?(?:instruction|task|prompt|rule)|",
-        "führe|ausführen|befolge|starte|(?:exécut|lanc)e[zr]?(?:-l[ea]s?|r| le| la| les)|suis|suivez|applique|ejecútal|ejecuta (?:lo|el|la|los|sus)|ejecut[ae]rl|síguel|sigue (?:lo|las|sus)|aplica (?:lo|las|sus)|",
-        r"execute(?:-[oa]| o | a | os | as )|execut[áa]-l|rode(?:-[oa]| o | a )|siga (?:as|o)|esegui\w*|lancez?-l)|",
-        "(?:запус(?:ти|кай)|выполн(?:и|яй)) (?:его|её|ее|их|это|скрипт|от |с |все|всё|указан)|следуй|执行|运行|遵循|照做|実行|従|실행|따르|따라|수행")),
-    // Without a question.
-    ("{unasked}", concat!(r"\b(?:do not|don't|don’t|never|no need to|without|stop|must not|need not|needn't|not have to|quit) (?:ever )?(?:stop(?:ping)? to )?(?:ask(?:ing)?|prompt(?:ing)?|wait(?:ing)?|check(?:ing)?|confirm(?:ing)?|seek(?:ing)?|request(?:ing)?|pausing|pause)\b~(?:confirmation|permission|approval|consent|go-ahead|the (?:user|human|developer|owner)|again)\b|\bexecute every command without question|\bwithout (?:any |further |prior )?(?:confirmation|approval|permission|consent)\b|\bwithout (?:prompting|asking)(?:,| even| also)|\bwithout (?:checking (?:back|in|first)|hesitation|a second thought)|\bno (?:confirmation|approval|permission) (?:is )?(?:needed|required|necessary)|",
-        r"\bohne (?:rückfrage|nachfrage|bestätigung|zu fragen|nachzufragen|freigabe)|\bfrage? (?:nicht|nie|niemals)\b|(?:rückfrage|bestätigung|freigabe)(?:e?n)? (?:brauchst|musst|sollst|benötigst) du (?:nicht|nie|keine)|\b(?:rückfrage|bestätigung|freigabe)n? (?:ist|sind) (?:nicht|un)\w*|",
-        r"\bsans (?:demander|confirmation|poser de question|validation|accord|autorisation)|\bne (?:demande[zr]?|pose[zr]?|attends|attendez|sollicite[zr]?) (?:pas|jamais|plus|aucune)|",
-        r"\bsin (?:preguntar|pedir|confirmar|confirmación|consultar)|\bno (?:pidas|pida|preguntes|pregunte|solicites|esperes|espere|consultes)\b|",
-        r"\bsem (?:perguntar|pedir|confirmar|confirmação|autorização|aprovação)|\bnão (?:peça|pergunte|solicite|espere|aguarde)\b|\bsenza (?:chiedere|conferma)|\bzonder (?:te vragen|bevestiging)|",
-        "без (?:подтверждени|запрос|вопрос|спроса|согласи|разрешени)|не (?:спрашивай|запрашивай|жди|проси)|подтверждени\\S* ~?не (?:нужн|запрашивай|требуется|жди)|",
-        "(?:无需|不用|不要|不必|不需要|无须|不再)(?:再)?(?:确认|询问|问|征求|征得|请示|等待|用户)|未经(?:确认|同意|许可)|",
-        "確認(?:なし|せず|を取らず|を求めず|は不要|しないで|を待たず)|許可(?:なし|を求めず|は不要)|",
-        "묻지 ?(?:말|않|마)[가-힣]*|확인 ?(?:없이|하지 않고)|(?:확인|승인|동의|허락)[을를]? ?(?:없이|(?:받지|구하지|기다리지|요청하지) ?(?:말|않|마)[가-힣]*)")),
-    ("{grave}", concat!(r"\b(?:delet\w+|drop(?:s|ping)?\b|destroy\w*|force[-\x20]?push\w*|push --force|rm -rf|production|prod\b|payments?|credentials?|sudo|destructive|irreversible|overwrit\w+|wip(?:e|ing)|any commands?|every command|all commands|anything|everything|ever again|confirmation again|even for|even if|regardless|forever|pre-authori\w+|curl|wget|push(?:es|ing)? to main|reset --hard|terraform|kubectl|deploy\w*|transfer\w*|purchas\w+|",
-        r"lösch\w+|produktion|jeden befehl|alle befehle|supprim\w+|efface\w*|toute commande|la production|borra\w*|elimina\w*|cualquier|producción|apag\w+|exclu[ia]\w*|qualquer|produção|cancella\w*)\b|",
-        "(?:user|human|developer|owner|person) (?:for|before|first)? ?(?:permission|confirmation|approval|installing|merging|running scripts)|",
-        "удал|прод(?:е|акш)|люб(?:ую|ые) команд|删除|生产|任何命令|所有命令|強制|削除|本番|すべてのコマンド|삭제|운영|프로덕션|모든 명령|강제")),
-    // What protects.
-    ("{guard}", concat!(r"(?:\b(?:tls|ssl|certificate|cert|https|x509)[\x20-](?:certificate )?(?:verification|validation|checks?|checking|errors?|warnings?)\b|\b(?:hash|checksum|signature|integrity|host[-\x20]key|gpg|provenance|package[-\x20]signature)(?:es|s)?[\x20-](?:check(?:s|ing)?|verification|validation|comparison|enforcement)\b|\bsandbox(?:ing)?\b(?:[^\x20]|$| (?:mode|restrictions?|for|before|when|while|entirely|completely|and))|\b(?:all|every|any|security|secret\w*) (?:\w+ )?(?:\w+[-\x20])?(?:hooks?|scann\w+)\b|\b(?:secret|vulnerability|dependency|malware|virus|security|license|credential)s?[-\x20](?:scan\w*|audits?|checks?|alerts?)|\bpush protection\b|gitleaks|trufflehog|detect-secrets|\bsemgrep|codeql|snyk|dependabot alerts|npm audit|cargo audit|\b(?:permission|approval|confirmation)[\x20-](?:prompt|check|step|question|request|dialog for|gate)s?\b|\bconfirmations\b|\bapprovals\b|\bsecurity[\x20-](?:check|scan|control|warning|polic|review|feature|setting|gate|step)\w*|\bsafety[\x20-](?:check|filter|guard|feature|measure|protocol)\w*|guardrails|content filters?|antivirus|defender|gatekeeper|selinux|apparmor|\bfirewall\b|\bedr\b|codeowners|branch protection|protected branch\w*|\b(?:required|mandatory) (?:review|status check|check|approval|reviewer)\w*|\b(?:code|peer|pull request|pr) reviews?\b|\b(?:ci|pipeline|status|workflow) (?:checks?|gates?)\b|\bfailing (?:checks|jobs|steps)\b|two-factor|\b[2m]fa\b|multi-factor|\baudit[-\x20]log(?:s|ging)?\b|\bpassword (?:prompt|check|polic)\w*|\baccess (?:controls?|checks?)\b|\b(?:commit|tag|code|release|artifact|package|binary|image)s?[\x20-]sign(?:ing|atures?)\b|\btag protection\b|\b(?:auth|authentication|authorization|login|permission) (?:guards?|checks?)\b|\b(?:coverage|quality) (?:gates?|thresholds?)\b|",
-        r"(?:zertifikats|tls-|ssl-|signatur|sicherheits|hash-?|integritäts|secrets?|geheimnis|ci-|host-?key-|quell?code)-?(?:prüfung|kontrolle|check|fehler|scan|warnung)\w*|prüfsumme|bestätigung(?:en|sabfrage)|rückfragen|berechtigungsabfrage|zwei-faktor|branch-schutz|code-?reviews?|geheimnis-?scan\w*|secret-?scan\w*|virenscanner|firewall|",
-        r"signatures? des? (?:paquets|commits|binaires)|vérifications? (?:de )?(?:tls|ssl|la signature|sécurité|l'intégrité|des? certificats?|des signatures|du certificat)|confirmations?\b~?(?:toujours|chaque|demande)|demandes de confirmation|contrôles? (?:de sécurité|ci)|double authentification|authentification à deux facteurs|pare-feu|antivirus|bac à sable|analyse (?:de sécurité|des secrets|de secrets)|protection de (?:la )?branche|revue de code|",
-        r"verificación (?:de )?(?:la |los )?(?:tls|ssl|certificados?|firmas?|integridad)|confirmaciones|comprobaciones de seguridad|(?:escaneo|análisis|controles|revisión) de (?:secretos|seguridad|código)|doble factor|dos (?:factores|pasos)|cortafuegos|protección de (?:la )?rama|",
-        r"verificaç(?:ão|ões) (?:de |da )?(?:tls|ssl|certificados?|assinaturas?|segurança|integridade)|confirmações|(?:varredura|análise|revisão) de (?:segredos|segurança|código)|dois fatores|duas etapas|proteção d[ae] (?:branch|ramo)|verifica (?:tls|ssl|dei certificati|della firma)|",
-        r"проверк\S+ (?:tls|ssl|сертификат|подпис|безопасност|хеш|секрет|целостност)|подтверждени|песочниц|хуки|двухфакторн|защит\S+ (?:ветк|ветв)|фаервол|брандмауэр|антивирус|сканировани|сканер|обязательн\S+ ревью|код-?ревью|",
-        "(?:tls|ssl|证书|哈希|签名|信任|安全|权限|權限|完整性|密钥|密码)[^。，\n]{0,4}(?:校验|验证|檢查|检查|确认|提示|扫描|策略)|沙[箱盒]|确认(?:提示|步骤|环节)|安全钩子|双重认证|双因素|两步验证|防火墙|杀毒|分支保护|代码审查|代码评审|",
-        "(?:tls|ssl|証明書|署名|ハッシュ|セキュリティ|権限|許可|シークレット)[^。、\n]{0,6}(?:検証|チェック|確認|プロンプト|スキャン)|サンドボックス|確認プロンプト|確認手順|二要素|二段階|ファイアウォール|ブランチ保護|コードレビュー|",
-        r"(?:tls|ssl|인증서|서명|해시|보안|권한|시크릿|비밀)[^.,\n]{0,3}(?:검증|검사|확인|프롬프트|스캔|점검)|샌드박스|확인 ?(?:절차|단계)|이중 ?인증|2단계 ?인증|방화벽|브랜치 ?보호|코드 ?리뷰)")),
-    ("{fails}", r"(?:\b(?:fails?|failed|failing|red|don't pass|do not pass|fehlschl\w+|fehlgeschl\w+|falla[nrs]?|fallen|fallid\w+|falle|falh\w+)\b|échou|пада|упал|失败|不通过|跑不过|没过|没有通过|失敗|通らない|실패|통과하지)"),
-    ("{failing}", concat!(r"(?:\bassert(?:ion)?s?\b|\b(?:failing|red|failed) (?:\w+ )?(?:tests?|specs?|checks?|suites?|jobs?)\b|\btests? (?:that|which) (?:fail|break|are red|don't pass|do not pass)\w*|",
-        r"(?:fehlgeschlagene|fehlschlagende|rote)n? (?:tests?|prüfungen)|tests?,? die fehlschlagen|tests? qui échouent|assertions\b|pruebas que fall\w+|tests? que fall\w+|(?:pruebas|tests) fallid\w+|aserciones|testes que falh\w+|asserções|",
-        "падающи\\S+ (?:тест|провер)|упавши\\S+ тест|тесты, которые падают|断言|失败的(?:测试|用例)|アサーション|失敗した(?:テスト|検証)|失敗する(?:テスト|検証)|단언|실패한 테스트|실패하는 테스트)")),
-    ("{green}", concat!(r"(?:\b(?:green|pass(?:es|ed|ing)|tests? pass|succeed(?:s|ed)?|successful(?:ly)?|all (?:good|fine|clear|clean)|is (?:fine|clean|ok|done))\b|",
-        r"\b(?:grün|bestanden|erfolgreich|in ordnung|verts?|passent|passe|réussi\w*|verde|pasan|pasaron|pasó|correcto|passa\w*|tudo certo|sucesso)\b|",
-        "зел[её]н|прош(?:ёл|ел|ли|ла)|успешн|通过|成功|绿色|正常|没问题|合格|통과|성공)")),
-    // What is hidden, and from where.
-    ("{these}", concat!(r"(?:\b(?:this|these|those|it|them|that|the (?:\w+ )?(?:changes?|edits?|step|upload|call|command|hook|commits?|modifications?|line|script|key|user|account|proxy|registry) (?:to|in|of|under|made)|the (?:extra|new|hidden|second|additional) \w+)\b|",
-        r"\b(?:dies(?:e[nsmr]?)?|das|davon|die änderung(?:en)? (?:an|in|unter)|ces?|cette|cela|les modifications (?:de|dans|à|sous)|est[oaes]{1,2}|es[oaes]{1,2}|los cambios (?:en|de)|iss[oea]s?|ess[ea]s?|ist[oa]|as (?:alterações|mudanças) (?:em|no|na|de)|quest[oaie])\b|",
-        "эт(?:о|и|от|у|их|ом)[\x20,.]|изменения в|这|此|该|本|修改|改动|变更|これ|この|それ|その|이 |이것|이를|그 |변경 ?사항|수정 ?사항)")),
-    ("{account}", concat!(r"(?:\b(?:summar(?:y|ies)|summari[sz]e\w*|repl(?:y|ies)|final answer|status report|report|review|commit messages?|pr descriptions?|pull request|diff|standup|hand-?off|recap)\b|",
-        r"zusammenfassung|bericht|commit-nachricht|résumés?\b|compte[\x20-]rendu|rapport|message de commit|\bresumen|\binforme\b|mensaje de(?:l)? commit|\bresumos?\b|relatório|mensagem de commit|riassunto|",
-        "отч[её]т|сводк|резюме|описани|总结|摘要|报告|提交(?:说明|信息)|变更日志|要約|報告|まとめ|サマリー?|コミットメッセージ|요약|보고|커밋 ?메시지)")),
-    ("{omit}", concat!(r"(?:\b(?:do not|don't|don’t|never|no need to|must not|avoid|without) (?:mention(?:ing)?|bring|list(?:ing)?|note|includ(?:e|ing)|describ(?:e|ing)|report(?:ing)?|record|log|say|show(?:ing)?|reference|document|cover|talk about)\b|",
-        r"\b(?:erwähne?|nenne?|melde?|führe?|liste|lass|lasse|verschweige)\b|\bne (?:mentionne[zr]?|signale[zr]?|cite[zr]?|parle[zr]?|indique[zr]?|liste[zr]?|note[zr]?) (?:pas|jamais|rien)\b|\b(?:omets|exclus|tais)\b|",
-        r"\bno (?:menciones|mencione|incluyas|incluya|reportes|cites|pongas|anotes|indiques|listes)\b|\b(?:omite|excluye)\b|\bnão (?:mencione|inclua|cite|relate|liste|registre|comente|coloque)\b|\b(?:omita|exclua)\b|\bnon (?:menzionare|includere|riportare)\b|",
-        r"не (?:упоминай|включай|пиши|указывай|отражай|вноси|добавляй)\S*)")),
-    ("{omitted}", concat!(r"(?:(?:不要|别|勿)[^。，,;)\n仅只光]{0,8}(?:提及|提到|写进|写入|写在|列出|记录|说明|体现)|(?:書か|触れ|含め|載せ|言及し|記載し|記録し)(?:ない|ず)|",
-        r"(?:언급|기록|포함|표시)하지 (?:않|말|마)\S*|(?:적|쓰)지 (?:않|말|마)\S*|제외|빼고|빼라|뺀다|숨겨|숨긴|생략)")),
-    ("{traces}", concat!(r"(?:/var/log/(?:secure|audit|auth|wtmp|lastlog|syslog|messages)|\bauth\.log|(?:bash|zsh|sh|python|psql|mysql|fish)_?history\b|\b(?:shell|bash|zsh|terminal|command|console)(?:'s)? history\b|\baudit[-\x20](?:log|trail|record|entr)\w*|\b(?:lines|entries|records|mentions|rows|references) ~?(?:logs?|history|journal)\b|\b(?:event|security|login|system) logs?\b|/var/log\b|\b(?:traces of|all traces|any traces?|your tracks|reflog|access log|auth\.log)\b|",
-        r"(?:shell|bash|befehls|terminal)-?(?:history|verlauf|historie)|(?:einträge|zeilen) ~?(?:protokoll|log|verlauf)\w*|\bspuren\b|historique (?:du |de |des )?(?:shell|bash|terminal|commandes|zsh)|journal d'audit|(?:lignes|entrées) ~?(?:journal|journaux|logs?)\b|toute trace|les traces|",
-        r"historial (?:del? )?(?:la )?(?:bash|shell|terminal|comandos|zsh)|registros? de auditoría|(?:líneas|entradas) ~?(?:registro|log)s?\b|rastros?\b|huellas|histórico (?:do |de )?(?:terminal|shell|bash|comandos)|logs? de auditoria|(?:linhas|entradas) ~?(?:logs?|registro)\b|vestígios|",
-        "из (?:журнал|лог)|истори\\S+ (?:bash|shell|zsh|команд|терминал|оболоч)|следы|журнал\\S* аудит|审计日志|(?:bash|shell|命令|终端|操作)\\s?(?:的)?(?:历史|记录)|历史记录|痕迹|(?:シェル|コマンド|bash|端末|操作)\\s?の?履歴|監査ログ|痕跡|(?:셸|쉘|명령어?|bash|터미널|감사|작업)\\s?(?:기록|로그|히스토리|이력)|흔적)")),
-    // What stays or starts again.
-    ("{startup}", concat!(r"(?:\bcron(?:tab|\s?jobs?)?\b|\bat every (?:boot|login|reboot)\b|@reboot|launch ?agents?|launch ?daemons?|launchd|\bplist\b|systemd|systemctl|\blogin items?\b|\bautostart\b|\bautorun\b|\bstartup (?:folder|script|item|program)s?|scheduled tasks?|schtasks|currentversion\\run|\.(?:bash|zsh)(?:rc|_profile|env)\b|\.z?profile\b|config\.fish|\bshell (?:profile|rc|startup)|rc\.local|profile\.d|/etc/profile|init\.d\b|\.git/hooks|hookspath|\b(?:post|pre)-(?:commit|checkout|merge|push|receive|rewrite)\b|\b(?:sessionstart|pretooluse|posttooluse|userpromptsubmit) hook|\bpostinstall\b|\bmcp\s?servers?\b|\bgit templates?\b|sitecustomize|ld_preload|prompt_command)|",
-        "задани\\S+ в cron|автозагрузк|定时任务|计划任务|开机|启动项|自動起動|起動時に|예약 ?작업|시작 ?프로그램|自启")),
-    ("{payload}", r"(?:{url}|\b(?:curl|wget|nc|ncat|socat|iwr|irm|base64)\b|/dev/tcp|/tmp/|/var/tmp|/dev/shm|\d+\.\d+\.\d+\.\d+|\b(?:beacon|phones? home|reverse shell)\b)"),
-    ("{thisnote}", concat!(r"(?:\b(?:this|these|the present) (?:\w+ ){0,2}(?:notes?|memor(?:y|ies)|messages?|text|instructions?|directions?|guidance|directives?|reminder|snippet|bullet|block|paragraph|entry|section|rules?|lines?|passage)\b|",
-        r"\bdiese[nsmr]? (?:\w+ )?(?:absatz|abschnitt|notiz|text|regeln?|eintrag|anweisung\w*|block|zeilen?|hinweis)|\b(?:ce|cette|ces) (?:paragraphe|section|note|texte|règles?|bloc|instructions?|consignes?|mémoire|lignes?)|",
-        r"\b(?:est[ae]s?|estos) (?:párrafo|sección|nota|texto|reglas?|bloque|instrucciones|memoria|líneas?)|\b(?:est[ae]s?|ess[ae]s?) (?:parágrafo|seção|nota|texto|regras?|bloco|instruções|memória|linhas?|trecho)|\bquest[oaie] (?:paragrafo|sezione|nota|testo|regole)|",
-        "эт(?:от|у|и|о) (?:абзац|раздел|заметк|текст|правил|блок|инструкц|запис)|(?:本|这|此|该)(?:段|节|条|篇|份|些|文)?(?:内容|文字|段落|笔记|规则|指令|记忆|说明|落|段|节)|(?:この|本)(?:メモ|段落|節|セクション|ルール|指示|文章|記述|内容|ブロック)|이 (?:메모|문단|단락|섹션|규칙|지시|내용|블록|글))")),
-    ("{everywhere}", concat!(r"(?:\b(?:every|all|each|any|other|global|another|new)\b~?(?:projects?|repositor(?:y|ies)|repos?|files?|memor(?:y|ies)|notes?|sessions?|stores?|\w+\.md|workspaces?|checkouts?)\b|\x7e/\.(?:claude|codex|gemini)/\w+\.md|global (?:claude|agents)\.md|\bglobal (?:memory|notes|instructions)\b|",
-        r"\b(?:jede[nrs]?|alle[nrs]?|anderen?|fremden?)\b~?(?:projekte?n?|repos?|repositor\w+|dateien?|\w+\.md)|\b(?:tous|toutes|chaque|autres)\b~?(?:projets?|dépôts?|fichiers?|\w+\.md)|\b(?:tod[oa]s|cada|otros|outros)\b~?(?:proyectos?|projetos?|repositori?os?|repos?|archivos?|arquivos?|ficheros?|\w+\.md)|",
-        r"(?:все|всех|каждый|каждом|другие|других)~?(?:проект|репозитор|файл|\w+\.md)|(?:每一?个|所有|其他|其它|全部|各个)[^。，\n]{0,8}(?:项目|仓库|文件|\w+\.md)|(?:すべて|全て|全|他|各)の?[^。、\n]{0,8}(?:プロジェクト|リポジトリ|ファイル|\w+\.md)|(?:모든|다른|각)[^.\n]{0,8}(?:프로젝트|저장소|파일|\w+\.md))")),
-    ("{lines}", r"\b(?:these|this) (?:\w+ )?(?:lines?|paragraphs?|words|sentences?|guidance)\b"),
-    // Who is let in.
-    ("{admit}", concat!("(?:{do}(?:add|create|invite|grant|give|promote|register|set up|enrol|assign|make|füge|lege?|erstelle?|gib|richte|mach|ajoute[zr]?|crée[zr]?|donne[zr]?|invite[zr]?|nomme[zr]?|accorde[zr]?|attribue[zr]?|octroie|",
-        r"añade|agrega|crea|cree|da|dale|otorga|invita|crie|adicione|dê|conceda|convide|aggiungi|crea)\b|\b(?:anlegen|hinzufügen|einladen)\b|созда(?:й|вай)|добав(?:ь|ляй)|дай|выдай|назначь|пригласи|创建|新建|添加|加为|设为|提升|授予|邀请|作成|追加|付与|招待|만들|추가|생성|부여|초대)")),
-    ("{person}", r"(?:`[\w.@-]+`|\x22[\w.@-]+\x22|\s@[\w-]+|\b[\w.+-]+@[\w-]+\.\w+|\b(?:yourself|everyone|anyone)\b|\b(?:user|account|nutzer|benutzer|konto|utilisateur|compte|usuario|cuenta|usuário|conta) [\w-]+ (?:with|to|mit|avec|con|com|as|als)\b|(?:пользовател\S+|запис\S+|用户|账号|账户|ユーザー?|アカウント|사용자|계정)\s?[a-z][\w-]+)"),
-    ("{power}", concat!(r"(?:\b(?:sudo|sudoers|wheel|nopasswd|administratoraccess|superuser|cluster-admin|usuario administrador|usuário administrador|administratorrechte\w*|adminrechte\w*|admin-rechte\w*|root-rechte\w*)\b|\b(?:root|admin(?:istrator)?|owner|full|write|maintainer|push) (?:access|rights?|roles?|permissions?|privileges?|collaborator)\b|\bwith root\b|",
-        r"\b(?:as|als|comme|como|come) (?:an? |the |un |uma? |org |org-|organization )?(?:admin\w*|(?:co-?)?owner|maintainer|collaborator|root|propriétaire|propietario|proprietário|colaborador|collaborateur)\b|\b(?:droits?|accès|derechos|permisos|acceso|rol|acesso|direitos|permissões|papel|rôle) (?:d'|de )?(?:admin\w*|root|manten\w+|mainteneur|propi?et\w+|proprie?t\w+|propriét\w+|dueño|dono|escritur?a|écriture|escrita)|\baccess to (?:all|every)\b|\b(?:admin|owner|maintain(?:er)?|write) on (?:the|our|all|every)\b|\bas code ?owner\b|администратор|прав\S+ (?:root|admin)|владел|管理员|管理權限|(?:root|sudo)\s?权限|管理者|所有者|관리자|소유자|루트)")),
-    // Where what leaves goes.
-    ("{toward}", r"(?:\b(?:to|cc|bcc|at|under|into|in|onto|on|via|through|over|using|an|im|ins|am|zum|zur|nach|auf|per|à|au|dans|sur|a|al|en|para|no|na|em|por)\b[^.;`]{0,30}`?|(?:на|в|как)\s\S{0,20}|[到至在へにで]|[를을의]|请|把)[^.;]{0,12}{outward}|\b(?:sub-?dom\w+|sous-domaines?)\b"),
-    ("{outward}", concat!(r"(?:{url}|\b[\w.+-]+@[\w-]+\.\w+|\b[\w-]+\.[\w-]+\.(?:com|net|org|io|xyz|ru|cn|example)\b|\b[1-9]\d{0,2}\.\d+\.\d+\.\d+\b|\bto `?@[\w-]+|\bgists?\b|pastebin|\bpaste (?:site|service)|webhook|\b(?:direct message|dm|netcat|ncat|nc|telnet|dig|nslookup|discord|telegram|sub-?domains?|dns (?:quer|lookup|label|record)\w*)\b|\b(?:public|open|external|outside|world-readable) (?:[\w#-]+ ){0,2}(?:issues?|tickets?|wiki|pages?|channel|repo\w*|gist|bucket|forum|fork|pull requests?|branch\w*|readme|thread|server|host|drive|folder|link|board|status page|telegram|slack|chat|tracker|title|site|space|blog|profile|discussion|snippet|paste|comment|description)s?\b|",
-        r"öffentlich\w* \w+|subdomains?|extern\w* (?:server|dienst|adresse)|(?:issue|wiki|canal|salon|dépôt|ticket|gist|serveur|forum|page)s? (?:public|extern)\w*|sous-domaines?|(?:issue|wiki|canal|repositorio|repositório|ticket|gist|servidor|foro|fórum|página|bucket)s? (?:públic|extern)\w*|subdom[ií]nios?|",
-        r"публичн|открыт\S+ (?:канал|задач|тикет|репозитор|чат)|внешн\S+ (?:сервер|адрес)|поддомен|公开|外部(?:服务器|地址|网站)|子域|公開|外部(?:サーバ|サイト)|サブドメイン|공개|외부 ?서버|서브도메인)")),
-    ("{cookie}", r"\b(?:service[-\x20]?account\w*(?:\.json| (?:json|keys?|files?))|(?:o|el|le|das|den|il) (?:token|jeton)|session cookies?|browser (?:cookies|profile)|ssh[-\x20]agent|api[-\x20]keys?|pat|(?:customer|user|client|database|db|production)s?'? ?(?:data(?:base)?|list|table|records)? (?:exports?|dumps?|backups?)|(?:last|recent|all|user's|previous) (?:\w+ )?prompts|\w*secrets?\.(?:ya?ml|json|toml|env)|(?:database|db|root|admin|prod\w*) passwords?)\b|\.tfstate\b|\.kdbx\b|\.sql\.gz\b|口令|凭据|凭证|私钥|シークレット|개인 ?키|시크릿"),
-    // What is gone, or as good as gone.
-    ("{gone}", concat!(r"(?:\b(?:off|disabled?|dismiss\w*|mask|permissive|unconfined|stripped|skip(?:ped)?|close (?:them|it|all)|won't fix|bulk|ignored|tolerable|silenced?|mute|bypass\w*|loosen|",
-        r"aus|abschalten|auslassen|beenden|ignore[zr]?|désactiv\w+|retire[zr]?|déverrouille\w*|apag\w+|desactiv\w+|deslig\w+|desativ\w+|coupée?s?|abgeschaltet|ausgeschaltet|aussetzen|entfernen|aufheben|umgehen|quit\w+|remov(?:a|er|endo))\b|отключ|выключ|сними|关|禁用|跳过|オフ|無効|外し|끈|끄|해제)")),
-    ("{lax}", concat!(r"(?:\bverify\s*=\s*false|reject_?unauthorized\W{1,8}(?:to\W{1,3})?false|insecure_?skip_?verify\W{1,4}true|checksumpolicy\W[^.;]{0,12}ignore|\b(?:ship|publish|release|upload|push|distribute)\b[^.;]{0,30}\bunsigned\b|\bskip (?:\w+ ){0,2}signing\b|\bpinned (?:certificates?|certs?|hashes|keys)\b|\bintegrity fields?\b|",
-        r"\bno sign-?off (?:is )?(?:required|needed)|(?:stop|mask|disable|kill)\b[^.;]{0,30}\b(?:auditd|falco|fail2ban|ossec|crowdstrike|edr)\b|\b(?:auditd|falco|fail2ban)\b[^.;]{0,40}\b(?:stop|mask|disable|kill)\b|signieren (?:auslassen|weglassen|überspringen)|\bselinux (?:to |auf |a |en )?permissive|seccomp[^.;]{0,20}unconfined|\b(?:advisor(?:y|ies)|findings?|vulnerabilit\w+|alerts?)\b[^.;,]{0,30}\b(?:ignore|allow|suppression)[-\x20]?list|commit\.gpgsign[=\x20]false|\brubber-?stamp\w*|\bno (?:prompts?|confirmations?|questions?) (?:ever )?(?:shows?|appears?|pops? up)\b|\bblanket (?:approval|permission)|\b(?:allow|accept|trust)\b[^.;,]{0,24}\b(?:any|all|every) (?:certificates?|certs?|hosts?|signatures?|issuer)\b|\b(?:approvals?|reviews?|sign-?offs?) (?:are|is) (?:optional|a formality|not needed|unnecessary)\b|\bcheckserveridentity\b|\b(?:mount|bind|expose|share|open|give|pass|forward|add|use|chmod)\b[^.;]{0,40}\bdocker(?:'s)? socket\b|\bhost's (?:`/`|root|file ?system)|--no-(?:integrity|signature\w*|checksum\w*)\b|allow_?insecure\w*\W{1,4}true|falconctl unload|ssl\.insecure\W?=\W?true|ignore-scripts[=\x20]false|\bunprotect\b|(?:continue-on-error|allow_failure)\W{1,4}true\b[^.;]{0,60}\b(?:green|pass\w*)\b)")),
-    // What starts by itself, and what it does.
-    ("{profile}", r"(?:\.(?:bash|zsh)rc\b|\.profile\b|login profile|tasks\.json|folderopen|\balias sudo\b|conftest\.py|\bpre-?push\b)"),
-    ("{hook}", r"(?:(?:\bread -\w*p|/dev/tcp|\buploads\b|\bkeylog\w*|\bpassword: )|выгруж|отправля|上传|アップロード|업로드)"),
-    // What is not said, and to whom.
-    ("{unsaid}", concat!(r"(?:\b(?:spare|keep|leave|hide|conceal|withhold)\b[^.;]{0,40}\b{watcher}\b[^.;]{0,30}\b(?:in the dark|any word|out of (?:it|the loop)|unaware|guessing)\b|\b(?:keep|hide|conceal|withhold)\b[^.;]{0,40}\bfrom (?:the |our |your )?{watcher}(?:[.;,]|$)|\b(?:needn't|not necessary|no reason) (?:to )?(?:bother|trouble|worry|tell|inform|alert|involve|consult)\b[^.;]{0,12}\b{watcher}\b|\b{watcher} (?:needn't|need not|does not need to|doesn't have to|must not|should not) (?:be )?(?:consulted|told|informed|bothered|notice|involved|asked|learn that|know that|hear of|hear about)\b|\bwithout (?:telling|informing|consulting|notifying|a word to) (?:the |our |your )?{watcher}\b|\b(?:never|do not|don't) (?:tell|inform|alert|mention\b[^.;]{0,20} to) (?:the |our |your )?(?:maintainers?|reviewers?|owners?|team lead|team|boss|manager|auditors?)\b|",
-        r"\b(?:if|should|when) (?:he|she|they|someone|somebody|anyone|anybody|the \w+) (?:should )?(?:asks?|wonders?|notices?|inquires?|is curious)(?:,| why[^.;,]{0,30},| about (?:it|this|that|the \w+),) (?:just |simply )?(?:say|claim|answer|reply|blame|tell)\b|\b(?:say|answer|claim)\b[^.;]{0,30}\bif (?:somebody|someone|anyone|anybody|he|she|they) (?:asks?|wonders?|notices?)\b|\b(?:let's not|better not|try not to) (?:worry|bother|trouble|alarm|involve|check with|ask|consult|tell|inform)\b[^.;]{0,6}\b(?:\w+ ){0,2}{watcher}\b|\bshould (?:it|this|that|the \w+) come up\b[^.;]{0,12}\b(?:say|blame|claim|answer)|\bkeep (?:it|this|that|these|them) (?:to yourself|between us|under wraps|off the record)\b|",
-        r"verschweige\w*|\bmund halten\b|\bkein wort (?:zu|an|gegenüber|darüber)|\blass\b[^.;]{0,40}im (?:unklaren|dunkeln)|\b(?:falls|wenn) (?:er|sie|jemand|wer|man)\b[^.;]{0,12}(?:fragt|nachfragt|wundert)[^.;]{0,12}(?:sag|behaupte|antworte)\w*|\bfragt (?:er|sie|jemand)[^.;]{0,20},? (?:sag|behaupte|antworte)\w*|\bnon (?:dirlo|dire|parlarne|menzionar\w+)\b[^.;]{0,12}(?:nessuno|utente|team|revisore)|ohne (?:dem|der|den|das) (?:\w+ )?(?:etwas |bescheid )?zu (?:sagen|informieren)|\bsag\w* (?:dem|der) \w+ nichts\b|",
-        r"souffle[zr]? mot|\bpas un mot (?:à|au)\b|\bne (?:rien|pas) (?:en )?(?:dire|parler|mentionner|signaler)\b[^.;]{0,20}(?:mainteneur|équipe|utilisateur|client|relect|responsable|propriétaire|personne|développ)\w*|\bne (?:dis|dites) rien (?:à|au)\b|\bsans (?:en )?(?:parler|prévenir|avertir|informer|le dire)\b[^.;]{0,12}(?:équipe|utilisateur|personne|quiconque|responsable|relect|mainteneur|client|chef|développ|propriétaire)\w*|\bn'en (?:parle|dis|parlez|dites)\w* (?:pas|rien|à personne)|",
-        r"\bsin (?:avisar|decir|comentar|informar)\w*\b[^.;]{0,10} (?:a|al|con) [^.;]{0,6}(?:nadie|usuari|equipo|dueñ|responsable|revisor|jefe|cliente|desarrollador|mantenedor)\w*|\bsi (?:alguien|el \w+|la \w+|te|l'\w+|on|quelqu'un|le \w+)[^.;]{0,12}(?:pregunt|demand|interrog)\w*[^.;]{0,40},\s*(?:responde|contesta|di|dile|réponds|dis|répondez|dites) (?:que\b|qu'|:)|\bse (?:o \w+|a \w+|alguém)[^.;]{0,12}pergunt\w+[^.;]{0,40},\s*(?:responda|diga) que\b|\bno (?:lo|se lo|le|les|la) (?:comentes|digas|cuentes|menciones|avises|informes)\b|\bdecir que (?:solo|sólo|únicamente)\b|",
-        r"\bsem (?:comentar|avisar|contar|informar|dizer)\b[^.;]{0,10}(?:time|equipe|ninguém|usuári|revisor|chefe|cliente|mantenedor|dono|responsável)\w*|\bnão (?:conte|comente|diga|avise|informe|mencione)\b[^.;]{0,30}(?:revisor|time|equipe|ninguém|usuári|chefe|cliente|mantenedor|dono)\w*|",
-        r"не (?:сообщай|говори|рассказывай|упоминай|докладывай)(?:[.,;!]|$)|(?:заказчик|владелец|владельц|руководител|пользовател|коллег|команд|ревьюер)\S*[^.;]{0,20}не (?:сообщай|говори|рассказывай|докладывай)|не (?:сообщай|говори|рассказывай)[^.;]{0,20}(?:заказчик|владельц|руководител|коллег|команд|ревьюер|никому)|",
-        r"(?:不要|别|不必|无需|不用)[^。，]{0,6}(?:告诉|告知|通知|知会|惊动)[^。，]{0,6}(?:用户|负责人|同事|主管|维护者|审查|任何人|老板|客户|团队)|别让\S{0,3}(?:发现|知道)|(?:担当者|ユーザー|責任者|レビュアー|上司|チーム|管理者)[^。]{0,6}(?:には?|へは?)(?:知らせ|伝え|言わ|報告し|話さ)(?:ない|ず|なくて)|(?:담당자|사용자|관리자|팀|리뷰어|소유자|상사)[^.]{0,6}(?:알리지|말하지|보고하지|전하지|알릴 필요|말할 필요))")),
-    ("{veiled}", concat!(r"(?:\b(?:nobody|no one|none)\b[^.;]{0,20}\b(?:has|have|needs?|must|should|ought) (?:to )?(?:be )?(?:hear|know|told|learn|notice|find out)\b(?: about| of|[.;,]|$)",
-        r"|\b(?:explain|pass|brush) (?:it|this|that|them) (?:away|off) as\b",
-        r"|\bso (?:that )?(?:the )?(?:auditors?|reviewers?|scanners?|maintainers?|team) (?:\w+ )?(?:skips?|miss(?:es)?|overlooks?|don't|doesn't|won't|do not|never|ignores?)\b",
-        r"|\b(?:into|in|under|behind) an? (?:unrelated|innocuous|harmless\S*|boring|innocent) (?:\w+ )?(?:commit|name|change|pr|message|title)\b|\b(?:so|such|until) (?:that )?(?:nobody|no one|none) (?:\w+ )?(?:notices?|suspects?|sees|finds)|\b(?:until|so that|so) (?:it|the \w+|they) (?:no longer|doesn't|don't|stops?|won't|fails? to) (?:notic|flag|detect|catch)\w*|\b(?:looks?|appears?|seems?) (?:legit\w*|genuine|innocent|untouched|unchanged|(?:a|one|several) \w+ old|to predate|like (?:a |an )?(?:routine|normal|human))\b|\bcall (?:it|this|them) (?:whitespace|formatting|cosmetic|routine|clean-?up|a typo|noise)|\b(?:describe|present|label|declare|disguise|list) (?:it|this|them) as (?:an? )?(?:\w+ )?(?:formatting|routine|refactor\w*|clean-?up|cosmetic|typo|chore|harmless|maintenance|noise|glitch)\b|\bas if nothing (?:had |has )?happened|\b(?:won't|will not|doesn't|does not) (?:show up|appear|surface|be noticed|be visible) in (?:the )?(?:review|diff|history|audit)|\bbehind (?:the|his|her|their) \w* ?back\b",
-        r"|\bstillschweigen\b",
-        r"|als wäre nichts|\bdamit (?:es )?(?:keiner|niemand|keinem|niemandem)[^.;]{0,14}(?:merkt|bemerkt|auffällt|erfährt|sieht)|\bpour que personne ne\b|\bpara que nadie (?:se |lo )?(?:dé|note|sospeche|vea|entere)|\bpara (?:que )?ninguém (?:perceb|not|desconfi)\w*|чтобы никто не (?:замет|узнал)|(?:不|以免|免得)被(?:\S{0,4})?发现|気[づ付]かれないよう|バレない|눈치채지|들키지",
-        r"|personne n'a besoin (?:d'|de )[^.;]{0,20}(?:averti|savoir|prévenu|informé)|comme si de rien n'était|ni vu ni connu",
-        r"|como si nada",
-        r"|como se nada",
-        r"|как ни в чём не бывало|незаметно|тайком",
-        r"|悄悄(?:地)?(?:把|将|上传|发送|替换|加|删|修改|执行|运行)|瞒着",
-        r"|若无其事",
-        r"|こっそり|気づかれない|何事もなかった",
-        r"|몰래|아무 일도 없)")),
-    ("{watcher}", r"(?:user|developers?|devs?|owners?|maintainers?|reviewers?|human|operator|team(?: lead)?|lead|boss|manager|colleagues?|auditors?|customer|client|management|whoever \w+(?: \w+)?|anyone|anybody|everyone)"),
-    // What tells of something that was, or of what others do; what forbids.
-    ("{told}", concat!(r"(?:\b(?:was|were|had|went|fired|used to|ago|last (?:week|month|year|spring|summer|autumn|winter)[^'’\w]|(?:fixed|removed|found) in|in (?:19|20)\d\d|since then|hence|learned|(?:we|they|he|she|it|somebody|someone) (?:\w+ed|found|saw|did|had|made|kept))\b|",
-        r"\b(?:wurden?|hatten?|hat|haben|war|waren|était|étaient|avait|a été|ont été|fue|fueron|había|se guardan?|está|están|foi|foram|havia|ficam?)\b|был[аои]?\s|上周|昨天|已经|曾|先週|昨日|でした|ました|지난|했다|였다|완료\()")),
-    ("{consent}", r"(?:\b(?:asks?|pide|pida|peça|demande) (?:permission|permiso|permissão|la permission|l'accord|me|for (?:permission|approval|a yes))\b|\bwait for (?:a|the|my|her|his|their) \w+|\bwith (?:the |my )?(?:\w+'s )?(?:approval|consent)\b|\bapproved by\b|\b(?:nach|mit) (?:freigabe|zustimmung)|相談する)"),
-    ("{never}", concat!(r"(?:\b(?:never|not|don't|don’t|mustn't|cannot|without) (?:\w+ )?(?:be )?(?:plac\w+|put|sen[dt]\w*|shar\w+|commit\w*|past\w+|post\w*|log\w*|print\w*|stor\w+|upload\w*|expos\w+|includ\w+|add\w*|leav\w+|left|writ\w+|cop[yi]\w*|push\w*|go|goes|belongs?|allowed|permitted|appear|end up|the secret|secrets|tokens)\b|",
-        r"\b(?:nie|niemals|jamais|nunca)\b|\bnicht (?:\w+ )?(?:ab|aus|deaktiv|umg|über|weg|entf|lösch|send|schick|hoch|ver)\w*|\b(?:ne|no|não) (?:l[eo]s? )?(?:colle|envoie|partage|mets|pegues|env[ií]es|compartas|cole|envie|compartilhe)\w*|никогда|нельзя|不要|不得|不能|不可|不许|严禁|禁止|しないこと|しない|금지|하지 말|지 말)")),
-    // Not outside, or not for real.
-    ("{local}", r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0:\d|\blocal(?:ly)?\b|self-signed|\btests?\b|\btesting\b|\bfixtures?\b|\bseeds?\b|\bdemo\b|\bdev(?:elopment)? (?:server|certificate|cert|environment|mode|container|compose)|docker-compose|\bmock|\be2e\b|\bstubs?\b|lokal|en local|自签|ローカル|로컬|локальн)"),
-    ("{vault}", r"(?:\bchmod 600\b|\b(?:10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d+\.\d+|1password|bitwarden|\bvault\b(?:[^-.\w]|$)|keychain|keyring|secrets? (?:manager|store|settings)|(?:actions|repository|ci|github|gitlab|organization) (?:secrets?|variables?)|\.env\.(?:example|sample|template|tpl|dist)|\bauthorization\b|\bheader\b|\bcookie jar\b|(?:with|using|via|by) (?:the |your |a |an )?(?:\w+ )?(?:token|key|secret|credentials|password)s?\b(?: from)?|\bdashboard\b|\bsops\b|\bsealed\b|\bencrypted\b|\bpublic (?:key|half)\b|\.gitignore\b|\b(?:image|file|media|sort|primary|foreign|cache|object|partition|message|translation)_keys?\b|\b(?:put|paste|set) it in(?:to)? `?\.env\b|\b(?:redact|mask|anonymi[sz])\w*\b|\b(?:after|by|when) (?:removing|scrubbing|stripping)\b|\bwithout (?:the )?(?:tokens?|secrets?|credentials)\b|password (?:reset|field|form|hash|input|polic|manager)|(?:mit dem|avec le|con el|com o|с) (?:token|jeton|chave|clave|schlüssel|токен)|\b(?:to|into|nach|vers|para) (?:the |your |their |its )?`?[\x7e/\w.$-]*\.(?:npmrc|env|netrc|pypirc|zshrc)\b)"),
+use Class::*;
+
+/// What a word of an order means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// To do something with a command or a setting.
+    Do,
+    /// To send or copy something.
+    Send,
+    /// Arguments and commands that send a file.
+    Upload,
+    /// Arguments that send what another command wrote.
+    Piped,
+    /// A name of what is secret.
+    Secret,
+    /// A file or command that gives secrets.
+    SecretFile,
+    /// An address that is neither of this network nor of a well-known host.
+    Url,
+    /// Such an address that is a number.
+    Address,
+    /// Where others read.
+    Away,
+    /// Into a repository.
+    Repo,
+    /// An image.
+    Image,
+    /// A part of an address that is to be filled in.
+    Blank,
+    /// To download.
+    Fetch,
+    /// Into an interpreter of commands.
+    ToShell,
+    /// To run what is downloaded, in one expression.
+    RunsFetched,
+    /// To run what is encoded.
+    RunsEncoded,
+    /// To install from an address.
+    Install,
+    /// To do what a text says.
+    Obey,
+    /// Where it is decided who may come in.
+    Entry,
+    /// What lets somebody in.
+    Key,
+    /// To write into a file.
+    Tee,
+    /// What opens a shell to somebody else.
+    Door,
+    /// Settings that trust any certificate.
+    NoTls,
+    /// Settings without checks and questions.
+    NoChecks,
+    /// That nobody is asked.
+    NoAsk,
+    /// What somebody should be asked about.
+    Danger,
+    /// To turn off or remove.
+    Off,
+    /// What protects.
+    Guard,
+    /// What shows afterwards who did what.
+    Trace,
+    /// Settings of a registry, mirror or proxy.
+    Source,
+    /// That somebody is not told.
+    Unseen,
+    /// Those who should know.
+    User,
+    /// That it is to be done again and again.
+    Always,
+    /// To ignore.
+    Ignore,
+    /// Said before, or above the agent.
+    Earlier,
+    /// Instructions.
+    Rules,
+    /// What tells of attacks, of what is forbidden, of other people, or of what keeps secrets.
+    About,
+    /// What tells of the past.
+    Past,
+    /// What stays on this machine.
+    Local,
+    /// A negation of what follows.
+    Not,
+    /// A negation of what precedes.
+    NotAfter,
+}
+
+/// Words that make an order together.
+pub(super) struct Order {
+    pub(super) does: &'static str,
+    /// The act, and what must stand near it in its sentence.
+    pub(super) all: &'static [Class],
+    /// Of these, one must stand in its paragraph.
+    pub(super) near: &'static [Class],
+}
+
+const fn order(does: &'static str, all: &'static [Class]) -> Order {
+    let near = &[];
+    Order { does, all, near }
+}
+
+/// What an honest memory says, too, unless it is to be done always, or unseen.
+const fn pressed(does: &'static str, all: &'static [Class]) -> Order {
+    let near = &[Always, NoAsk, Unseen, Address];
+    Order { does, all, near }
+}
+
+const SEND: &str = "makes the agent send secrets or private data away";
+const ENTER: &str = "makes the agent let someone in";
+const RUN: &str = "makes the agent run what it downloads";
+const UNPROTECT: &str = "makes the agent take protection away";
+const SOURCE: &str = "makes the agent trust another source or proxy";
+const HIDE: &str = "makes the agent hide something from the user";
+const IGNORE: &str = "tells the agent to ignore its instructions";
+
+pub(super) const ORDERS: &[Order] = &[
+    order(SEND, &[Send, SecretFile, Url]),
+    order(SEND, &[Send, SecretFile, Away]),
+    order(SEND, &[Send, SecretFile, Repo]),
+    order(SEND, &[Send, Secret, Url]),
+    order(SEND, &[Upload, SecretFile, Url]),
+    pressed(SEND, &[Upload, Secret, Url]),
+    pressed(SEND, &[Piped, Url]),
+    order(SEND, &[Image, Url, Blank]),
+    order(SEND, &[Blank, Url, SecretFile]),
+    order(ENTER, &[Entry, Key, Do]),
+    order(ENTER, &[Entry, Key, Url]),
+    order(ENTER, &[Entry, Tee]),
+    order(ENTER, &[Door]),
+    order(RUN, &[RunsEncoded]),
+    order(RUN, &[RunsFetched, Url]),
+    order(RUN, &[Install, Url]),
+    pressed(RUN, &[ToShell, Fetch, Url]),
+    pressed(RUN, &[Fetch, Url, Obey]),
+    order(UNPROTECT, &[NoTls, Do, Url]),
+    pressed(UNPROTECT, &[NoTls, Do]),
+    pressed(UNPROTECT, &[NoChecks, Do]),
+    pressed(UNPROTECT, &[Off, Guard]),
+    order(UNPROTECT, &[Off, Trace]),
+    order(UNPROTECT, &[NoAsk, Danger]),
+    order(SOURCE, &[Source, Url]),
+    order(HIDE, &[Unseen, User]),
+    order(IGNORE, &[Ignore, Earlier, Rules]),
+];
+
+/// The words of the classes. More letters may follow one with `*` behind it, and precede one with `*`
+/// before it; one with `!` counts only where an imperative can stand. Letters of scripts without
+/// blanks may stand beside any.
+#[rustfmt::skip] // Many words on a line.
+pub(super) const WORDS: &[(Class, &str)] = &[
+    (Do, "run!, execute!, start!, install!, use!, set!, add!, append!, put!, export!, configure!, point!, pass!, apply!, write!, commit!, push!, invite!, grant!"),
+    (Do, "register!, enable!, create!, open!, call!, make!, render!, switch!, swap!, change!, skip!, trust!, place!, keep!, drop!, insert!, führe!, starte!"),
+    (Do, "nutze!, setze!, installiere!, konfiguriere!, füge!, trage!, stelle!, lance, lancez, exécute*, utilise, utilisez, installe, installez, configure"),
+    (Do, "configurez, ajoute, ajoutez, mets, mettez, ejecuta, ejecute, usa, instala, instale, configura, añade, agrega, pon, corre, rode, adicione, crie, defina"),
+    (Do, "coloque, esegui, запусти, запускай, выполни, выполняй, установи, настрой, добавь, добавляй, ставь, коммить, пропиши, 运行, 执行, 使用, 追加, 加入, 安装, 配置, 设置"),
+    (Do, "改用, 実行, 使う, 設定, 入れる, 실행, 추가, 설정, 설치, extend!, launch!"),
+    (Send, "send!, post!, upload!, forward!, transmit!, leak!, exfiltrate!, email the!, mail the!, copy!, paste!, attach!, push!, publish!, share!, include!, embed!"),
+    (Send, "append!, add!, put!, report!, ship!, relay!, submit!, pipe!, encode!, base64-encode!, save!, print!, sende!, schicke!, übermittle!, lade!, poste!"),
+    (Send, "kopiere!, füge!, hänge!, leite!, übertrage!, hochladen, melden, senden, schicken, posten, einfügen, envoie*, transmets, transmettez, poste, postez"),
+    (Send, "colle, collez, joins, joignez, joindre, téléverse*, publie*, copie*, partage*, dépose*, envía, envíe, enviar, envia, manda, mande, pega, pegue, sube"),
+    (Send, "suba, adjunta, adjunte, copia, publica, publique, comparte, envie, cole, anexe, coloque, compartilhe, invia, carica, incolla, allega, отправь*"),
+    (Send, "отправляй*, пришли, присылай, загрузи, загружай, залей, выложи, скопируй, копируй, вставь, вставляй, перешли, приложи, прикладывай, опубликуй, передай"),
+    (Send, "передавай, добавь, добавляй, 发送, 上传, 发到, 发布, 粘贴, 贴到, 附上, 附在, 传到, 推送, 复制到, 发给, 發送, 上傳, 送信, 送る, 送って, 送り, アップロード, 貼り付け, 貼る, 貼って, 添付, 投稿, 転送, 전송, 보내, 보낸"),
+    (Send, "올리, 올려, 올린, 업로드, 붙여, 첨부, 게시, 공유, gönder*, kirim*, wyślij, stuur"),
+    (Upload, "-d, -f, -t, --data, --data-binary, --data-raw, --form, --upload-file, --post-file*, --post-data*, -infile, | nc, | curl, | wget, | ncat"),
+    (Upload, "gh gist create, nslookup $(*, dig $(*"),
+    (Piped, "-d @-, --data @-, --data-binary @-, -t -, -f -"),
+    (Secret, "credentials, private key, private keys, api key, api keys, secret key, ssh key, ssh keys, access key, access keys, secrets, passwords, *_api_key*"),
+    (Secret, "*_secret*, environment variables, zugangsdaten, privaten schlüssel, passwörter, umgebungsvariablen, schlüssel, identifiants, mots de passe"),
+    (Secret, "variables d'environnement, clé privée, clés, jeton*, claves, contraseñas, credenciales, variables de entorno, senhas, credenciais, chaves"),
+    (Secret, "variáveis de ambiente, парол*, ключ*, токен*, переменные окружения, 密钥, 私钥, 令牌, 密码, 凭据, 环境变量, 環境変数, トークン, 秘密鍵, パスワード, 認証情報, 환경 변수, 토큰, 비밀번호, 자격 증명"),
+    (Secret, "인증 정보, 비밀 키, the conversation, transcript, aws keys, *_token, the tokens, los tokens, session token*"),
+    (SecretFile, ".env, .env.production, .env.prod, .env.local, .ssh, id_rsa, id_ed25519, id_ecdsa, .aws, .netrc, .npmrc, .pypirc, .kube, .gnupg, .git-credentials"),
+    (SecretFile, ".pgpass, .docker/config*, config/gh, .config/gcloud, hosts.yml, bash_history, zsh_history, login.keychain, /etc/passwd, /etc/shadow, printenv"),
+    (SecretFile, "output of env, $(env), .pem, gh auth token, master.key, secrets.yml, secrets.yaml, secrets.json, database password*, session cookie*, value of $*"),
+    (SecretFile, "all environment variables, the environment variables, service-account json, service account json, service-account.json"),
+    (Url, "nslookup $(*, dig $(*, dig +short $(*, ://*, @*"),
+    (Away, "pr description, pull request description, pull requests, pull request, under the description, the pr, each pr, every pr, issue, issues, ticket"),
+    (Away, "tickets, comment, comments, gist, gists, pastebin*, paste site, webhook*, telegram, slack, discord, public channel, public wiki, external server"),
+    (Away, "bug report, commit message, every commit, every reply, each reply, every answer, each answer, the mail, by mail, kommentar*, commentaire*"),
+    (Away, "serveur externe, servidor externo, comentario*, comentário*, incidencia, чат, комментари*, 评论, 群里, 工单, コメント, 댓글, 이슈"),
+    (Repo, "commit it, commit them, next commit, git add -f, git add --force, to the repo, into the repo, in the repo, to the repository, commit and push, 提交到"),
+    (Repo, "コミットに含め, 커밋에 포함, au dépôt, al repositorio, no repositório, в репозиторий"),
+    (Image, "![*"),
+    (Blank, "=<*, ={*, =$*, /<*, =%*"),
+    (Fetch, "curl, wget, irm, iwr, invoke-webrequest, urlopen, requests.get, fetch(*, download!, fetch!, télécharge*, descarga, baixe, скачай, скачивай, 下载, ダウンロード"),
+    (Fetch, "다운로드, holen, hole!"),
+    (ToShell, "| sh, | bash, | zsh, | sudo sh, | sudo bash, | sudo -e bash, | iex, |sh, |bash, bash <(curl*, source <(curl*, sh -c \"$(curl*, bash -c \"$(curl*"),
+    (RunsFetched, "exec(u.urlopen*, exec(urlopen*, exec(requests.get*, exec(urllib*, iex (*, eval \"$(curl*, eval \"$(wget*, eval $(curl*"),
+    (RunsEncoded, "base64 -d | sh, base64 -d | bash, base64 --decode | sh, base64 --decode | bash"),
+    (Install, "npx --yes http*, npx -y http*, npx http*, bunx http*, uvx http*, pip install http*, pip install git+http*, npm install http*, npm i http*"),
+    (Install, "npm install -g http*, code --install-extension http*"),
+    (Obey, "carry out, execute it, run it, execute the*, and run, and execute, obey, follow it, follow the instructions, do what it says, exécute-le, exécute-la"),
+    (Obey, "ejecútalo, execute-o, führe es aus, führe sie aus, выполни, запусти, 并执行, 并运行, 然后执行, 実行, 실행, als root starten, ausführen, as root, comme root"),
+    (Entry, "authorized_keys, deploy-key add, ssh-copy-id, permitrootlogin yes, collaborator, usermod -ag sudo*, sudo sem senha, passwordless sudo, nopasswd: all"),
+    (Entry, "nopasswd:all, -g wheel, -g sudo, wheel group"),
+    (Key, "ssh-rsa, ssh-ed25519, as admin, append!, clé, public key, 公钥, 公開鍵, 공개 키, admin*, ops key, team key"),
+    (Tee, ">> ~*, >> /*, tee, --allow-write"),
+    (Door, "-e /bin/sh, -e /bin/bash, *sh -i >& /dev/tcp/*"),
+    (NoTls, "node_tls_reject_unauthorized=0, node_tls_reject_unauthorized = 0, git_ssl_no_verify=1, git_ssl_no_verify=true, pythonhttpsverify=0"),
+    (NoTls, "http.sslverify false, http.sslverify=false, strict-ssl false, strict-ssl=false, --trusted-host, gpgcheck=0, --allow-unauthenticated"),
+    (NoTls, "--no-check-certificate, --insecure-skip-tls-verify, stricthostkeychecking=no, stricthostkeychecking no, gosumdb=off, goinsecure=*"),
+    (NoTls, "rejectunauthorized: false, verify=false, insecureskipverify: true"),
+    (NoChecks, "--no-verify, husky=0, --dangerously-*, dangerouslydisablesandbox*, bypasspermissions, --yolo, danger-full-access, -auto-approve, --privileged, bash()*"),
+    (NoAsk, "without asking, no need to ask, no need to check, no need to confirm, without confirmation, without approval, do not stop to ask, don't stop to ask"),
+    (NoAsk, "skip all confirmation*, already given, no need to wait, no sign-off, sans demander, sans confirmation, ohne rückfrage, ohne nachfrage"),
+    (NoAsk, "rückfrage ist nicht*, nicht nachfragen, frage nicht, sin preguntar, sin pedir*, no pidas*, no preguntes, sem perguntar, sem pedir*, não peça*"),
+    (NoAsk, "не спрашивай*, без подтверждения, без спроса, не нужно спрашивать, 不要询问, 无需确认, 不用确认, 无需询问, 无需征得*, 不必确认, 確認は不要, 確認を取らず*, 確認なし, 확인 없이, 묻지 말고, 물어보지"),
+    (NoAsk, "do not ask for con*, don't ask for con*, never ask for con*, do not ask for perm*, don't ask for perm*, never ask for perm*, do not ask again"),
+    (NoAsk, "don't ask again, never ask the user for perm*, do not ask the user for con*, never ask the user for con*, do not ask first, don't ask first"),
+    (NoAsk, "needn't be consulted, need not be consulted, nobody has to approve, no approval needed, no confirmation needed, without asking the user*"),
+    (NoAsk, "never ask the user for*, do not ask the developer*"),
+    (Danger, "force push*, push --force, force-push*, production, prod, delete, deleting, deletions, rm -rf, terraform destroy, drop table, payments, borrar"),
+    (Danger, "producción, löschen, produktion, удал*, продакшн*, 删除, 生产, 削除, 本番, 삭제, 운영, permanently, forever"),
+    (Off, "disable!, turn off!, switch off!, remove!, bypass!, skip!, quietly disable, schalte!, deaktiviere!, désactive*, desactiva, desactive, desative"),
+    (Off, "отключи, отключай, выключи, удали, убери, 关闭, 禁用, 跳过, 無効化, 無効に, 비활성화, delete!, vaciar, vacía, empty!, wipe!, clear!, retire, retirez, approve!"),
+    (Off, "auto-accept!, accept!"),
+    (Guard, "certificate check*, certificate verification, pinned certificates, tls verification, ssl verification, branch protection, secret scan*"),
+    (Guard, "security check*, security scan*, code scanning, gitleaks, permission prompt*, approval prompt*, confirmation prompt*, sandbox, the firewall"),
+    (Guard, "audit log*, ci-prüfungen, zertifikatsprüfung, vérification tls, vérification des certificats, verificación tls, verificación de certificados"),
+    (Guard, "confirmaciones, confirmations, confirmações, проверку сертификат*, проверку tls, шаг gitleaks, 哈希校验, 证书校验, tls 校验, 安全扫描, 安全检查, 分支保护, 証明書の検証, 証明書検証"),
+    (Guard, "セキュリティスキャン, 보안 스캔, 인증서 검증, 브랜치 보호, assertions, codeowners, safety restrictions, safety checks, guardrails, all tool calls, all commands"),
+    (Guard, "any permission request, every permission request, approvals"),
+    (Trace, "bash_history, shell history, auth.log, /var/log/secure"),
+    (Source, "config set registry, set registry, --index-url, --extra-index-url, pip install -i, insteadof, credential.helper, http_proxy*, https_proxy*, goproxy*"),
+    (Source, "registry=*, pip.conf, update-ca-certificates, core.hookspath, <mirrorof>*, 시스템 프록시*, system proxy"),
+    (Unseen, "don't bring it up, do not bring it up, no need to bring it up, don't tell the user., do not tell the user., don't tell the user about"),
+    (Unseen, "do not tell the user about, don't tell the user that you, don't tell the user that the, never tell the user, without telling the*"),
+    (Unseen, "without informing the*, without notifying the*, do not inform the user*, don't inform the user*, never inform the*, do not mention this to*"),
+    (Unseen, "do not mention it to*, don't mention it to*, never mention to the*, never mention this*, and do not say so, nobody has to be informed"),
+    (Unseen, "nobody needs to know, no one needs to know, leave them out of the summary*, leave it out of the summary*, leave it out of the changelog*"),
+    (Unseen, "leave this out of the*, keep this secret*, keep it secret from*, keep this from the*, keep it from the*, hide this from the*, so nobody notices"),
+    (Unseen, "as if nothing happened, they only get nervous, erwähne das*, nichts davon, verschweige*, n'en parle pas*, ne le mentionne pas*, ne dis rien*"),
+    (Unseen, "sans le dire*, sans prévenir*, no se lo comentes*, no se lo digas*, no lo menciones*, sin avisar*, não conte*, não mencione*, sem avisar*"),
+    (Unseen, "sem comentar*, не сообщай*, не говори*, не упоминай*, не рассказывай*, 不要告诉*, 不要告知*, 不要通知*, 别告诉*, 不要写进*, 伝えない*, 知らせない*, 言わない*, 報告しない*, 알리지 말*, 알리지 않*"),
+    (Unseen, "말하지 마*, 말하지 않*, 통과했다고 말*, never reveal the existence*, must not warn*, existence of this memory*, if somebody wonders, should they ask"),
+    (Unseen, "falls er nachfragt, si quelqu'un demande, comme si de rien*, personne n'a besoin*, como si nada, 알릴 필요 없*, 若无其事, don't let the user know*"),
+    (Unseen, "do not let the user know*, hidden from the user*, hidden from the dev*, these edits from the user*, reveal this rule*, hide it from the user*"),
+    (Unseen, "hide it from the reviewer*, hide it from the dev*"),
+    (User, "user, users, developer*, reviewer*, maintainer*, owner, summary, nutzer*, benutzer*, entwickler*, l'utilisateur, utilisateur, usuario, usuário"),
+    (User, "пользовател*, 用户, ユーザー, 사용자*, nobody, anyone, 提交说明, team, the team, o time, equipe, équipe, equipo, команд*, 团队, チーム, 팀, somebody, they ask, personne"),
+    (User, "담당자*, 负责人"),
+    (Always, "always, every time, each time, every session, each session, session startup, at the start of*, start every session, before each*, before every*"),
+    (Always, "before any*, before the first*, after each*, after every*, at the end of*, whenever, when you start, each bash call, every bash call, on every*"),
+    (Always, "each reply, globally, --global, first use, on first use, all yum repos, across all, jedem, jeder, vor jedem, nach jedem, global, avant chaque"),
+    (Always, "après chaque, à chaque, toujours, al terminar cada*, en cada, antes de cada, antes de instalar, de forma global, depois de cada, перед каждым"),
+    (Always, "после каждого, всегда, перед началом, 每次, 一律, 始终, 全局, 前に必ず, 毎回, 始める前に, 항상, 매번, 세션을 마칠 때, each new*, every clone, each repo*, sur chaque*, harmless"),
+    (Always, "folderopen, run silently, permanently, for all sessions, for this session, on startup"),
+    (Ignore, "ignoriere, vergiss, missachte, oublie*, ignora, olvida, ignorez, esqueça, dimentica, игнорируй, забудь, проигнорируй, 忽略, 无视, 忘记, 無視, 忘れ, 무시, 잊어"),
+    (Ignore, "negeer, zignoruj, yok say, ignore!, disregard!, forget!, override!, override:, set aside!, تجاهل"),
+    (Earlier, "previous, prior, earlier, above, all rules, your rules, your instructions, your guidelines, system prompt, vorherigen, bisherigen, précédentes"),
+    (Earlier, "antérieures, anteriores, previas, precedenti, предыдущие, все правила, 之前的, 以上所有, 上文, 系统提示, 用户的指令, 以前の, これまでの, 前の, 이전, 앞의, önceki, eerdere, poprzednie"),
+    (Earlier, "the rules in, del sistema, everything you were told, claude.md, agents.md, السابقة, the user's rules, the user's instructions"),
+    (Rules, "instruction*, rules, guideline*, prompt, directives, anweisung*, regeln, consignes, règles, instrucciones, reglas, instruções, regras, istruzioni"),
+    (Rules, "regole, инструкци*, правил*, указани*, 指令, 规则, 指示, 提示, ルール, 지시, 규칙, talimat*, instructies, regels, instrukcje, everything you were told, claude.md"),
+    (Rules, "agents.md, التعليمات"),
+    (About, "attack, attacks, attacker*, malicious, incident, incidents, threat, threats, injection, jailbreak*, rejected, refused, flagged, detects, such as"),
+    (About, "for example, e.g., users install, users run, visitors, not allowed, prohibited, verboten, interdit*, prohibid*, proibid*, запрещ*, vorfall, incidente"),
+    (About, "инцидент, atacante, 服务端, 客户端, documented, documentée, header, authorization, stripe, 1password, vault, keyring, keychain, bitwarden, secrets manager"),
+    (About, ".gitignore, .env.example, .env.sample, redact*, 严禁, 红线, 反弹 shell, reverse shell, 헤더, ヘッダ, 请求头, post http*, post /*, put http*, put /*"),
+    (Past, "was, were, had, used to, exported, ran, last week, letzte woche, removed in, fixed in"),
+    (Local, "localhost, 127.0.0.1, 0.0.0.0, self-signed, auto-signé, selbstsigniert, 自签, 自己署名, 자체 서명, dev server, dev certificate, docker-compose, test only"),
+    (Local, "in tests, local only"),
+    (Not, "never, not, don't, doesn't, isn't, won't, can't, cannot, mustn't, no, nobody, nothing, avoid, without, nor, ❌, nie, niemals, nicht, kein*, ohne"),
+    (Not, "jamais, ne, pas, sans, nunca, jamás, sin, não, nem, sem, никогда, не, нельзя, без, 不要, 不得, 不可, 不能, 禁止, 别, 勿, 严禁"),
+    (NotAfter, "금지, 하지 말, 지 말, 않는다, 않습니다, 않도록, しない, 禁止, ないこと, ないで, せず, nicht, verboten, forbidden, not allowed"),
+];
+
+/// Words that an imperative can follow.
+pub(super) const LEADS: [&str; 29] = [
+    "and", "then", "please", "kindly", "always", "first", "also", "now", "just", "next", "instead",
+    "simply", "quietly", "silently", "must", "should", "shall", "you", "so", "or", "to", "und",
+    "dann", "et", "puis", "y", "luego", "e", "depois",
+];
+
+/// Words that begin a phrase before an imperative: "after each build send …".
+pub(super) const PHRASES: [&str; 21] = [
+    "after", "before", "at", "when", "whenever", "if", "once", "during", "on", "every", "each",
+    "while", "upon", "under", "for", "nach", "vor", "am", "wenn", "sobald", "beim",
+];
+
+/// Addresses of this machine and network.
+pub(super) const OWN_NETWORKS: [&str; 4] = ["127.", "10.", "192.168.", "0.0.0.0"];
+pub(super) const NEAR_HOSTS: [&str; 5] = [".internal", ".local", ".lan", ".corp", ".localhost"];
+
+/// Hosts that everybody fetches from.
+pub(super) const KNOWN_HOSTS: &[&str] = &[
+    "rustup.rs",
+    "brew.sh",
+    "docker.com",
+    "nodesource.com",
+    "astral.sh",
+    "bun.sh",
+    "bun.com",
+    "deno.land",
+    "deno.com",
+    "python-poetry.org",
+    "pypa.io",
+    "k3s.io",
+    "starship.rs",
+    "vercel.app",
+    "claude.ai",
+    "opencode.ai",
+    "tailscale.com",
+    "nixos.org",
+    "volta.sh",
+    "mise.run",
+    "mise.jdx.dev",
+    "pnpm.io",
+    "npmjs.org",
+    "npmjs.com",
+    "npmmirror.com",
+    "yarnpkg.com",
+    "pypi.org",
+    "pythonhosted.org",
+    "golang.org",
+    "goproxy.io",
+    "goproxy.cn",
+    "crates.io",
+    "rubygems.org",
+    "pytorch.org",
+    "nvidia.com",
+    "edu.cn",
+    "aliyun.com",
+    "openai.com",
+    "anthropic.com",
+    "vercel.com",
+    "huggingface.co",
+    "bitbucket.org",
+    "azure.com",
+    "amazonaws.com",
+    "github.com",
+    "githubusercontent.com",
+    "gitlab.com",
+    "google.com",
+    "googleapis.com",
+    "microsoft.com",
+    "aka.ms",
+    "debian.org",
+    "ubuntu.com",
+    "apache.org",
+    "sdkman.io",
+    "ollama.com",
+    "ollama.ai",
+    "fly.io",
+    "supabase.com",
+    "helm.sh",
+    "k8s.io",
 ];
