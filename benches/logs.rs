@@ -13,18 +13,13 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use tome::core::log::{self, LogFile, LogLocations};
-use tome::core::search::index::{
-    BuildOptions, Corpus, MessageFilter, Part, ReadResults, WantedWord,
-};
+use tome::core::search::index::{Corpus, MessageFilter, Part, ReadResults, WantedWord};
+use tome::core::search::query::Filters;
 
 /// The word to search: a rare one, which some messages contain.
 const WORD: &str = "subgepagetion";
 /// The number of runs; the best counts, since other processes only slow a run down.
 const RUNS: usize = 7;
-const EFFORT: BuildOptions = BuildOptions {
-    threads: 2,
-    results: ReadResults::Now,
-};
 
 /// One measurement: time and memory.
 #[derive(Debug, Clone, Default)]
@@ -125,7 +120,7 @@ fn child(args: &[String]) -> io::Result<()> {
     let started = Instant::now();
     let cpu = used();
     let (name, note) = match task.as_str() {
-        "cold" => ("cold build, 2 threads", build(&cache, &logs)?),
+        "cold" => ("cold build", build(&cache, &logs)?),
         "open" => ("open, logs listed before", build(&cache, &logs)?),
         "warm" => (
             "list the logs and open",
@@ -152,7 +147,7 @@ fn child(args: &[String]) -> io::Result<()> {
 }
 
 fn build(cache: &Path, logs: &[LogFile]) -> io::Result<String> {
-    let corpus = Corpus::refresh(cache, logs, EFFORT, &()).map_err(io::Error::other)?;
+    let corpus = Corpus::refresh(cache, logs, ReadResults::Now, &()).map_err(io::Error::other)?;
     let text = |part| corpus.logs().map(|log| log.text_bytes(part)).sum::<u64>() / 1_000_000;
     Ok(format!(
         "{} MB words, {} MB tools",
@@ -172,7 +167,7 @@ fn grow(cache: &Path, logs: &mut Vec<LogFile>) -> io::Result<PathBuf> {
     fs::write(&log.path, &bytes[..cut.map_or(0, |cut| cut + 1)])?;
     log.size = cut.map_or(0, |cut| cut as u64 + 1);
     logs.push(log.clone());
-    Corpus::refresh(cache, logs, EFFORT, &()).map_err(io::Error::other)?;
+    Corpus::refresh(cache, logs, ReadResults::Now, &()).map_err(io::Error::other)?;
     let mut file = fs::OpenOptions::new().append(true).open(&log.path)?;
     io::Write::write_all(&mut file, &bytes[cut.map_or(0, |cut| cut + 1)..])?;
     if let Some(last) = logs.last_mut() {
@@ -190,10 +185,13 @@ fn look_up(cache: &Path) -> io::Result<String> {
     let logs = vec![true; corpus.logs().len()];
     let filter = MessageFilter {
         logs: &logs,
-        allows: None,
+        filters: &Filters::default(),
     };
     let wanted = [WantedWord::Any(vec![WORD.to_owned()])];
-    let count = |part| corpus.with_words(&wanted, part, filter, 1).total;
+    let count = |part| {
+        let found = corpus.look_up(&wanted, &[part]);
+        corpus.with_all(&found, filter, 1).total
+    };
     let (said, results) = (count(Part::Words), count(Part::Results));
     Ok(format!("{said} messages, {results} results"))
 }
