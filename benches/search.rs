@@ -18,11 +18,12 @@ use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use tome::core::log::{self, LogLocations};
-use tome::core::search::find::{FindRequest, SearchCache, find};
-use tome::core::search::index::{BuildOptions, Corpus, ReadResults};
+use tome::core::memory::texts::MemoryTexts;
+use tome::core::search::Sources;
+use tome::core::search::find::{FindRequest, find};
+use tome::core::search::index::{Corpus, ReadResults};
 use tome::core::search::query::Query;
 use tome::core::search::recall::{RecallRequest, Scope, recall};
-use tome::core::search::{MemoryTexts, Sources};
 
 use synthetic::dice::Dice;
 
@@ -433,11 +434,8 @@ fn fuzzy() -> io::Result<()> {
         stores: vec![store],
         ..LogLocations::default()
     };
-    let options = BuildOptions {
-        threads: 2,
-        results: ReadResults::Now,
-    };
-    let corpus = Corpus::refresh(&home.join("cache"), &log::locate(&locations), options, &())
+    let logs = log::locate(&locations);
+    let corpus = Corpus::refresh(&home.join("cache"), &logs, ReadResults::Now, &())
         .map_err(io::Error::other)?;
     let memories = MemoryTexts::default();
     let sources = Sources {
@@ -461,7 +459,7 @@ fn fuzzy() -> io::Result<()> {
         for _ in 0..RUNS {
             tome.add(|| {
                 let started = Instant::now();
-                total = find(sources, request, &mut SearchCache::default(), &()).total;
+                total = find(sources, request, &()).total;
                 Ok(started.elapsed())
             })?;
         }

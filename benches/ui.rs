@@ -32,7 +32,7 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Size;
 use ratatui_textarea::TextArea;
 use tome::core::log::LogLocations;
-use tome::core::search::catalog::{LogCatalog, LogScope};
+use tome::core::memory::catalog::{LogCatalog, LogScope};
 use tome::core::search::index::{Corpus, Part};
 use tome::core::text::time::Moment;
 use tome::tui::measure::{HeadlessApp, HeadlessSetup};

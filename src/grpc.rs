@@ -25,8 +25,8 @@ use tonic::transport::server::Router;
 use crate::core::Result;
 use crate::core::change::history::History;
 use crate::core::disk::allocator::share_pools;
+use crate::core::memory::catalog::LogProvider;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::LogProvider;
 use crate::core::text::time::Moment;
 
 use listener::Bound;

@@ -26,24 +26,25 @@
 //! - [`core::disk`]: files and threads. [`core::disk::foreign`] opens files that other programs
 //!   wrote, [`core::disk::sandbox`] confines every access to a store's root,
 //!   [`core::disk::trust`] decides where a project may point to, [`core::disk::private`] creates
-//!   tome's own files, [`core::disk::watch`] reports changes, [`core::disk::fault`] records errors of
+//!   tome's own files, `core/disk/mapped.rs` maps them, [`core::disk::watch`] reports changes, [`core::disk::fault`] records errors of
 //!   tome itself.
-//! - [`core::log`]: agents' conversations, one module for each agent; [`core::log::keep`] copies
-//!   logs before their agent deletes them.
+//! - [`core::log`]: agents' conversations, one module for each agent; [`core::log::reader`] reads on
+//!   where a log has grown, [`core::log::keep`] copies logs before their agent deletes them.
 //! - [`core::memory`]: what a memory is and where. [`core::memory::layout`] has the rules of the
 //!   layouts, [`core::memory::store`] opens one store, [`core::memory::discover`] finds all,
-//!   [`core::memory::library`] is a snapshot of stores and logs, [`core::memory::citation`] names
-//!   their parts, [`core::memory::config`] holds the settings.
+//!   [`core::memory::library`] is a snapshot of stores and logs, [`core::memory::catalog`] selects
+//!   the logs, [`core::memory::texts`] reads the memories, [`core::memory::citation`] names their
+//!   parts, [`core::memory::config`] holds the settings.
 //! - [`core::change`]: from a request to bytes and back. It plans and writes,
 //!   [`core::change::history`] records changes and keeps every version, [`core::change::combine`]
 //!   makes one text of two, `change/undo.rs` takes changes back, [`core::change::events`] appends
 //!   what hooks captured.
-//! - [`core::search`]: from a query to hits. [`core::search::catalog`] selects the logs,
-//!   [`core::search::index`] indexes their messages with tantivy, [`core::search::query`] parses,
-//!   [`core::search::recall`] and [`core::search::find`] find, [`core::search::format`] formats hits
-//!   for agents.
+//! - [`core::search`]: from a query to hits. [`core::search::index`] indexes the messages of logs
+//!   with tantivy, [`core::search::query`] parses, [`core::search::recall`] and
+//!   [`core::search::find`] find, [`core::search::format`] formats hits for agents.
 //! - [`core::insight`]: what follows. [`core::insight::curate`] finds what is stale, doubled or dead,
-//!   one rule a file; [`core::insight::review`] records writes of agents and keeps what a person
+//!   one rule a file; [`core::insight::sessions`] lists logs as sessions, [`core::insight::semantic`]
+//!   finds by meaning; [`core::insight::review`] records writes of agents and keeps what a person
 //!   accepted; [`core::insight::timeline`] divides logs into segments and summarizes these, their
 //!   days, weeks, months and years; [`core::insight::promote`] turns their lines into memories;
 //!   [`core::insight::context`] lists what an agent loads at its start;
@@ -78,15 +79,15 @@
 //!
 //! A question goes to [`core::search::recall`]. Its words without stop words are the needles
 //! (`search/needle.rs`). The dictionary of the index has their forms, and their postings are gone
-//! through once: they give each message a score, and of the best thousand, how often these and
-//! the messages around them have each needle (`search/index/rank.rs`). Lines of memories are counted in
+//! through once: they give each message a score, and of the best, how often these and the messages
+//! around them have each needle (`search/index/lookup.rs`). Lines of memories are counted in
 //! their text. Both are scored in the same way: BM25, neighbours, the conversation of the day,
-//! coverage (`search/score.rs`). The texts of the best fifty are read for the nearness of words,
+//! coverage (`search/score.rs`). The texts of the best are read for the nearness of words,
 //! phrases and questions. The messages of a session are scored together, copies in other sessions
 //! are dropped, and the first hits are cut out.
 //!
 //! What somebody types goes to [`core::search::find`]. Each word is a range of the dictionary, or a
-//! phrase; their messages are intersected and ordered, newest first (`search/index/lookup.rs`), and read
+//! phrase. They are counted in the same way; the messages that have all, the newest first, are read
 //! batch by batch; their lines are tested and scored (`search/find/term.rs`). If there are few, words
 //! with a slip follow, and if there are none, letters in their order, ranked by nucleo.
 //!
@@ -105,9 +106,10 @@
 //! use tome::core::memory::discover::{DiscoveryScope, Environment, discover};
 //! use tome::core::memory::layout::Fields;
 //! use tome::core::memory::library::Library;
+//! use tome::core::memory::texts::MemoryTexts;
 //! use tome::core::search::query::Query;
 //! use tome::core::search::recall::{RecallRequest, Scope, recall};
-//! use tome::core::search::{MemoryTexts, Sources};
+//! use tome::core::search::Sources;
 //! use tome::core::text::time::Moment;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

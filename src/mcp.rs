@@ -31,9 +31,9 @@ use std::io;
 
 use crate::core::change::history::History;
 use crate::core::log::Agent;
+use crate::core::memory::catalog::LogProvider;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::LogProvider;
 use crate::core::text::time::Moment;
 
 /// What is served, and the history, logs and clock that the server uses.

@@ -47,10 +47,10 @@ use crate::core::insight::context::{AgentContext, Draft, KnownAgent};
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::ledger::Contexts;
 use crate::core::log::Agent;
+use crate::core::memory::catalog::LogCatalog;
 use crate::core::memory::config::{CurateSettings, EditorKeys, Settings, Warning};
 use crate::core::memory::discover::{DiscoveryScope, Environment, SearchedPlace};
 use crate::core::memory::layout::Layout;
-use crate::core::search::catalog::LogCatalog;
 use crate::core::text::time::Moment;
 
 /// Returns the current time; the caller of [`run()`] supplies it.

@@ -12,15 +12,16 @@ use super::select::say_no_store;
 use super::world::{World, agent_named};
 use crate::core::Result;
 use crate::core::insight::rehome::former_directory;
+use crate::core::insight::sessions::CapturedSession;
 use crate::core::log::{Agent, LogFile, LogLocations, quoted};
+use crate::core::memory::catalog::{LogCatalog, LogProvider, LogScope};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::{
-    CapturedSession, LogCatalog, LogProvider, LogScope, last_activity, read_corpus,
-};
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
-use crate::core::search::{MemoryTexts, Sources, search};
+use crate::core::search::read_corpus;
+use crate::core::search::{Sources, search};
 use crate::core::text::time::{self, Edge};
 
 /// The log files that were found, and the corpus of their text.
@@ -264,7 +265,7 @@ impl ParsedLogFilter<'_> {
         };
         is_in_project
             && self.agent.is_none_or(|agent| log.agent() == Some(agent))
-            && self.since.is_none_or(|since| last_activity(log) >= since)
+            && self.since.is_none_or(|since| log.last_activity() >= since)
     }
 
     /// Whether a log may have sessions that are allowed: those of a store of events are of any agent.

@@ -23,8 +23,8 @@ use crate::core::insight::curate::run::{Request, findings};
 use crate::core::insight::curate::waiver;
 use crate::core::insight::curate::{Finding, RULES, Severity, check, rule};
 use crate::core::log::LogFile;
+use crate::core::memory::catalog::{LogCatalog, LogScope};
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::{LogCatalog, LogScope};
 use crate::core::text::display::visible_line;
 
 pub(super) fn run(args: &CurateArgs, world: &World) -> Reported<'static> {

@@ -24,11 +24,11 @@ use crate::core::insight::sync::{Standing, standing_in};
 use crate::core::log::{
     Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
+use crate::core::memory::catalog::{LogScope};
 use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
 use crate::core::memory::unsaved::UnsavedStore;
-use crate::core::search::catalog::LogScope;
 use crate::core::text::display::{first_few, format_ago, safe_line};
 use crate::setup::{AGENTS, Actions, SetupMode, SetupRequest, SetupScope, plan};
 use crate::tui;

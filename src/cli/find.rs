@@ -9,9 +9,10 @@ use super::recall::hit_json;
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::insight::ledger::{date_by_git, directory};
-use crate::core::search::find::{Closeness, FindRequest, LineReader, SearchCache, find};
+use crate::core::memory::texts::MemoryTexts;
+use crate::core::search::Hit;
+use crate::core::search::find::{Closeness, FindRequest, find};
 use crate::core::search::query::{Query, QueryError};
-use crate::core::search::{Hit, MemoryTexts};
 use crate::core::text::display::visible_line;
 
 pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
@@ -29,11 +30,10 @@ pub(super) fn run(args: &FindArgs, world: &World) -> Reported<'static> {
     let mut memories = MemoryTexts::read(&stores)?;
     date_by_git(&mut memories, world.git(), &directory(&world.cache));
     let (total, hits, has_logs) = world.search(&stores, memories, IncludeLogs::Yes, |sources| {
-        let found = find(sources, request, &mut SearchCache::default(), &());
-        let reader = LineReader::new(sources);
+        let found = find(sources, request, &());
         let matches = found.without_copies();
         let hits = matches.iter().filter_map(|(one, copies)| {
-            let mut hit = found.hit(&reader, one)?;
+            let mut hit = found.hit(sources, one)?;
             hit.copies = *copies;
             Some((one.closeness, hit))
         });

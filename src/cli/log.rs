@@ -12,10 +12,10 @@ use super::print::{
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::Error;
+use crate::core::insight::sessions::captured_events;
 use crate::core::log::{
     Agent, Head, LogFile, Message, MessageKind, Origin, Role, Transcript, read, says_something,
 };
-use crate::core::search::catalog::captured_events;
 use crate::core::search::index::LONGEST_MESSAGE;
 use crate::core::text::display::format_size;
 use crate::core::text::embed::{embedded, embedded_line, fenced, with_line_feeds};
@@ -25,7 +25,7 @@ use crate::core::text::{clean, one_line};
 impl World {
     /// Returns the log with this id; see [`LogCatalog::log_named`].
     ///
-    /// [`LogCatalog::log_named`]: crate::core::search::catalog::LogCatalog::log_named
+    /// [`LogCatalog::log_named`]: crate::core::memory::catalog::LogCatalog::log_named
     pub(super) fn log_named(&self, id: &str) -> Result<LogFile, Failure> {
         Ok(self.log_catalog()?.log_named(id)?)
     }

@@ -14,17 +14,17 @@ use super::print::{
 };
 use super::recall::hit_json;
 use super::world::World;
+use crate::core::insight::sessions::{
+    CapturedSession, Listing, captured_sessions, listings, logs_not_understood,
+};
 use crate::core::log::{Agent, Role};
 use crate::core::memory::layout::format_size;
 use crate::core::memory::library::Unlisted;
-use crate::core::search::catalog::{
-    CapturedSession, Listing, captured_sessions, last_activity, listings, log_title,
-    logs_not_understood,
-};
+use crate::core::memory::texts::MemoryTexts;
+use crate::core::search::Sources;
 use crate::core::search::index::{Corpus, Log, Part};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, SessionHit, sessions};
-use crate::core::search::{MemoryTexts, Sources};
 use crate::core::text::display::safe;
 
 pub(super) fn run(args: &LogsArgs, world: &World) -> Reported<'static> {
@@ -142,7 +142,7 @@ impl Listed<'_> {
 
     fn last(&self) -> i64 {
         match self {
-            Self::Log(_, log) => last_activity(log),
+            Self::Log(_, log) => log.last_activity(),
             Self::Captured(_, _, session) => session.last,
         }
     }
@@ -182,7 +182,7 @@ fn row(listed: &Listed<'_>, letters: usize, world: &World) -> Vec<Cell> {
     const LONGEST: usize = 72;
     let (title, agent, cwd, turns, size) = match listed {
         Listed::Log(_, log) => (
-            log_title(log),
+            log.shown_title(),
             log.agent().map_or("", |agent| agent.name()),
             log.cwd(),
             log.turns(),

@@ -8,12 +8,13 @@ use super::print::{Answer, Reported, Text, exact_time};
 use super::topics::told;
 use super::world::World;
 use super::{Failure, Outcome};
+use crate::core::insight::semantic::{NoSemantic, merge};
 use crate::core::memory::layout::Layout;
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::lesson::{self, Lesson};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{DEFAULT_LIMIT, RecallRequest, Scope, recall};
-use crate::core::search::semantic::{NoSemantic, merge};
-use crate::core::search::{Hit, HitSource, MemoryTexts, format};
+use crate::core::search::{Hit, HitSource, format};
 
 /// How many hits by words are merged with those by meaning.
 const RANKED: usize = 100;

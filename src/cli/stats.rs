@@ -9,7 +9,7 @@ use super::corpus::{LogCorpus, ParsedLogFilter};
 use super::print::{Answer, Cell, Reported, TextStyle};
 use super::world::World;
 use crate::core::insight::checkup::Folder;
-use crate::core::search::catalog::listings;
+use crate::core::insight::sessions::listings;
 use crate::core::search::index::{Corpus, Part};
 use crate::core::text::display::format_size;
 

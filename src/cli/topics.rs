@@ -8,11 +8,12 @@ use super::Failure;
 use super::args::TopicsArgs;
 use super::print::{Answer, Printer, Reported, TextStyle, print_error};
 use super::world::World;
+use crate::core::insight::semantic::{NearHit, NoSemantic, Semantic};
 use crate::core::insight::timeline::{Records, Topic, near};
 use crate::core::memory::store::Store;
+use crate::core::memory::texts::MemoryTexts;
+use crate::core::search::Sources;
 use crate::core::search::recall::{RecallRequest, Scope};
-use crate::core::search::semantic::{NearHit, NoSemantic, Semantic};
-use crate::core::search::{MemoryTexts, Sources};
 
 impl World {
     /// Opens the embedding model of the settings.

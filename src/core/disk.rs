@@ -5,6 +5,7 @@ pub(crate) mod allocator;
 pub mod error;
 pub mod fault;
 pub mod foreign;
+pub(crate) mod mapped;
 pub(crate) mod parallel;
 pub mod private;
 pub(crate) mod process;

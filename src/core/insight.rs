@@ -11,5 +11,7 @@ pub mod ledger;
 pub mod promote;
 pub mod rehome;
 pub mod review;
+pub mod semantic;
+pub mod sessions;
 pub mod sync;
 pub mod timeline;

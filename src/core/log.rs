@@ -47,6 +47,7 @@ mod pi;
 mod probe;
 mod protobuf;
 mod qwen;
+pub mod reader;
 mod resume;
 mod session;
 mod sink;

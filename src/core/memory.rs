@@ -1,5 +1,6 @@
 //! Memories: what one is, in which layouts and stores they are kept, and where those are found.
 
+pub mod catalog;
 pub mod citation;
 pub mod config;
 pub mod demo;
@@ -8,6 +9,7 @@ pub mod layout;
 pub mod library;
 pub mod store;
 pub mod template;
+pub mod texts;
 pub mod unsaved;
 
 use std::ops::Range;

@@ -1,12 +1,10 @@
 //! Search over memories and logs: [`query`] parses what is asked, [`recall`] ranks hits for a
 //! question, [`find`] matches while the user types, [`lesson`] recalls the coder's lessons,
-//! [`semantic`] finds by meaning, [`similarity`] tells whether two texts say the same, [`catalog`]
-//! selects the logs and [`mod@format`] writes hits for agents.
+//! and [`mod@format`] writes hits for agents.
 //!
 //! Memories are read at the time of the search, so the result is never stale; logs are
 //! searched in the [`Corpus`] of [`index`], which keeps itself up to date.
 
-pub mod catalog;
 mod current;
 pub mod find;
 #[cfg(test)]
@@ -15,29 +13,25 @@ pub mod format;
 pub mod index;
 pub mod lesson;
 mod nearness;
-mod needle;
+pub(in crate::core) mod needle;
 pub mod query;
 pub mod recall;
 mod recent;
-mod score;
-pub mod semantic;
-pub mod similarity;
-mod snippet;
-mod texts;
+pub(in crate::core) mod score;
+pub(in crate::core) mod snippet;
 
 use std::path::PathBuf;
 
 use crate::core::log::{Agent, Role};
 use crate::core::memory::citation::{Citation, CitedPart, text_mark};
 use crate::core::memory::layout::session::MESSAGES;
-use crate::core::search::catalog::{last_activity, log_title};
+use crate::core::memory::texts::{MemoryText, MemoryTexts};
 use crate::core::search::index::{Corpus, CorpusMessage, Log};
 use crate::core::search::query::{Filters, SearchArea};
 use crate::core::text::display::safe;
 
-pub use current::{SearchOutcome, Searched, search};
+pub use current::{ScopedCorpus, SearchOutcome, read_corpus, search};
 pub use recent::{Recent, recent};
-pub use texts::{MemoryText, MemoryTexts};
 
 /// The kind of source of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,7 +107,12 @@ impl Sources<'_> {
     }
 
     /// Returns the hit for a line of a memory.
-    fn line(&self, memory_text: &MemoryText, line: usize, (text, score): (String, f32)) -> Hit {
+    pub(in crate::core) fn line(
+        &self,
+        memory_text: &MemoryText,
+        line: usize,
+        (text, score): (String, f32),
+    ) -> Hit {
         Hit {
             source: HitSource::Detail,
             store: memory_text.store.clone(),
@@ -164,7 +163,7 @@ impl Sources<'_> {
     }
 
     /// Returns the hit for a whole conversation, with `text` as its excerpt.
-    fn log(&self, log: Log<'_>, (text, score): (String, f32)) -> Hit {
+    pub(in crate::core) fn log(&self, log: Log<'_>, (text, score): (String, f32)) -> Hit {
         let file = log.path();
         let agent = log.agent();
         let part = CitedPart::Whole;
@@ -198,7 +197,7 @@ impl Sources<'_> {
             path,
             line: 1,
             within: None,
-            title: log_title(&log),
+            title: log.shown_title(),
             text,
             citation,
             score,
@@ -206,7 +205,7 @@ impl Sources<'_> {
             role: None,
             agent,
             session: Some(log.id().to_owned()),
-            time: Some(last_activity(&log)).filter(|time| *time > 0),
+            time: Some(log.last_activity()).filter(|time| *time > 0),
             log: Some((file, log.id().to_owned())),
             copies: 0,
             project: log.cwd().map(str::to_owned),

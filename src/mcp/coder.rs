@@ -6,8 +6,9 @@ use super::table::{Field, FieldType, OFFSET, Tool, ToolEffect};
 use crate::core::change::ChangeRequest;
 use crate::core::memory::layout::coder::{self, SimilarLesson};
 use crate::core::memory::layout::{Fields, Layout};
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::query::Query;
-use crate::core::search::{MemoryTexts, format, lesson};
+use crate::core::search::{format, lesson};
 use crate::core::text::header::slug;
 
 /// The decisions for a lesson that is similar to others.

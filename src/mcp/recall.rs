@@ -3,10 +3,11 @@
 use super::answer::{Failure, ToolAnswer, ToolResult};
 use super::call::Call;
 use super::table::{ALL_LAYOUTS, Field, FieldType, OFFSET, Tool, ToolEffect};
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::index::{Corpus, Deadline};
 use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope, recall};
-use crate::core::search::{HitSource, MemoryTexts, SearchOutcome, catalog, format, search};
+use crate::core::search::{HitSource, SearchOutcome, format, search};
 use crate::core::text::display::safe;
 
 pub(super) const TOOL: Tool = Tool {
@@ -116,7 +117,7 @@ const STARTING: i64 = 2 * 60 * 1000;
 /// has a prompt since the server was started.
 fn running_session(corpus: &Corpus, call: &Call<'_>) -> Option<String> {
     let since = call.setup.started.as_millisecond() - STARTING;
-    catalog::running_session(corpus, call.client.agent?, since)
+    corpus.running_session(call.client.agent?, since)
 }
 
 fn scope(call: &Call<'_>) -> Result<Scope, Failure> {

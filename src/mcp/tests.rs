@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::core::Result;
 use crate::core::log::LogLocations;
+use crate::core::memory::catalog::{LogCatalog, LogScope};
 use crate::core::memory::config::TimelineSettings;
-use crate::core::search::catalog::{LogCatalog, LogScope};
 
 /// The files of the stores, and one outside of them.
 const FILES: [(&str, &str); 6] = [

@@ -10,10 +10,10 @@ use crate::core::insight::context::{AgentContext, Draft};
 use crate::core::insight::curate::Finding;
 use crate::core::insight::review::Resolution;
 use crate::core::log::{Agent, LogFile, Resume};
+use crate::core::memory::catalog::LogScope;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::store::StoreId;
 use crate::core::memory::unsaved::Unsaved;
-use crate::core::search::catalog::LogScope;
 use crate::tui::model::MergedAway;
 
 /// Something to do outside of the app, by the worker that does it.

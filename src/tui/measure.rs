@@ -27,9 +27,9 @@ use crate::core::insight::context::{AgentContext, Draft, KnownAgent, Piece};
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::ledger::Contexts;
 use crate::core::log::Agent;
+use crate::core::memory::catalog::LogCatalog;
 use crate::core::memory::config::{CurateSettings, EditorKeys};
 use crate::core::memory::discover::{DiscoveryScope, Environment};
-use crate::core::search::catalog::LogCatalog;
 use crate::core::search::find::SearchState;
 use crate::core::{Error, Result};
 
@@ -266,8 +266,8 @@ mod tests {
 
     use super::*;
     use crate::core::log::LogLocations;
+    use crate::core::memory::catalog::LogScope;
     use crate::core::memory::config::TimelineSettings;
-    use crate::core::search::catalog::LogScope;
     use crate::core::text::time::Moment;
     use crate::tui::NamedStore;
 

@@ -49,10 +49,10 @@ use crate::core::disk::watch::{DirectoryWatcher, WatchEvent};
 use crate::core::insight::ledger;
 use crate::core::insight::timeline::{Timeline, directory, summarizer};
 use crate::core::log::read;
+use crate::core::memory::catalog::LogCatalog;
 use crate::core::memory::config::Settings;
 use crate::core::memory::library::Library;
 use crate::core::memory::unsaved::UnsavedStore;
-use crate::core::search::catalog::LogCatalog;
 
 pub(crate) use unsaved::THREAD as UNSAVED_THREAD;
 

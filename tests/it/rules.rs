@@ -498,7 +498,7 @@ fn files_are_opened_in_one_place() {
             uses_none_of(&source, &["Connection::"]);
         }
         // Maps need a guard against files that shrink.
-        if source.name() != "core/search/index/directory.rs" {
+        if source.name() != "core/disk/mapped.rs" {
             uses_none_of(&source, &["Mmap"]);
             // The others have single calls of the system.
             let callers = [

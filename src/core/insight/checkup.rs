@@ -171,10 +171,7 @@ mod tests {
         Corpus::refresh(
             temp.path(),
             &[],
-            crate::core::search::index::BuildOptions {
-                threads: 1,
-                results: crate::core::search::index::ReadResults::Now,
-            },
+            crate::core::search::index::ReadResults::Now,
             &(),
         )
         .expect("it can be built");

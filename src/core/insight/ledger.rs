@@ -9,6 +9,7 @@
 //! that cache.
 
 mod facts;
+mod similarity;
 mod since;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::core::insight::correction::LEAST;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::promote::{Proposal, propose, quotes};
 use crate::core::insight::review::KnownFiles;
+use crate::core::insight::sessions::listings;
 use crate::core::insight::timeline::{cited_line, record_name, stamp};
 use crate::core::log::Agent;
 use crate::core::log::touch::FileUse;
@@ -39,11 +41,10 @@ use crate::core::memory::layout::Layout;
 use crate::core::memory::layout::index::INDEX;
 use crate::core::memory::library::Unlisted;
 use crate::core::memory::store::{Store, StoreId};
-use crate::core::search::catalog::listings;
+use crate::core::memory::texts::{MemoryText, MemoryTexts};
 use crate::core::search::index::{Corpus, Log, Part};
-use crate::core::search::similarity::{SharedWords, WordSet, WordSetIndex, WordWeights};
-use crate::core::search::{MemoryText, MemoryTexts};
 use facts::{LogFacts, Said};
+use similarity::{SharedWords, WordSet, WordSetIndex, WordWeights};
 pub use since::date_by_git;
 
 /// The fewest words that a correction shares with a memory that says the same, what they weigh at

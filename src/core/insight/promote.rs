@@ -13,7 +13,7 @@ use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::MemoryTexts;
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe;
 use crate::core::{Error, Result};

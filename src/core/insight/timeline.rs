@@ -17,6 +17,7 @@ pub mod json;
 mod near;
 pub mod node;
 pub mod outline;
+mod paragraph;
 mod project;
 pub mod query;
 pub mod record;
@@ -41,13 +42,13 @@ use jiff::tz::TimeZone;
 use crate::core::disk::foreign::{LARGEST_LOG, read_text};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::disk::private;
+use crate::core::insight::semantic::Semantic;
+use crate::core::insight::sessions::listings;
 use crate::core::log::Agent;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::config::TimelineSettings;
 use crate::core::memory::layout::events::TimeSpan;
-use crate::core::search::catalog::{last_activity, listings};
 use crate::core::search::index::{Corpus, Log, Part};
-use crate::core::search::semantic::Semantic;
 
 use event::{Event, LogEvents, Place, Texts};
 use grip::{Expanded, Grip, GripState};
@@ -183,7 +184,7 @@ impl Timeline {
             let is_current = record
                 .as_ref()
                 .is_some_and(|record| record.is_current(stamp(&log), &summarizer));
-            let last = last_activity(&log);
+            let last = log.last_activity();
             let outdated = (!is_current).then_some((std::cmp::Reverse(last), number));
             let slot = LogSlot {
                 number,

@@ -1,18 +1,15 @@
-//! A session store with notes and conversations, a cache, and a model of few words, for tests of search.
+//! A session store with notes and conversations, and a cache, for tests of search.
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
-use super::MemoryTexts;
-use super::semantic::Model;
 use crate::core::log::{self, LogFile, LogLocations};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;
-use crate::core::search::index::{BuildOptions, Corpus, ReadResults};
+use crate::core::memory::texts::MemoryTexts;
+use crate::core::search::index::{Corpus, ReadResults};
 
 /// The notes are of the first session; each conversation is a session of its own.
 pub(in crate::core) struct TestHome {
@@ -63,53 +60,14 @@ impl TestHome {
     }
 
     pub(in crate::core) fn corpus(&self) -> Corpus {
-        let options = BuildOptions {
-            threads: 2,
-            results: ReadResults::Now,
-        };
-        Corpus::refresh(&self.path("cache"), &self.logs(), options, &()).expect("a corpus")
+        let cache = self.path("cache");
+        Corpus::refresh(&cache, &self.logs(), ReadResults::Now, &()).expect("a corpus")
     }
 
     pub(in crate::core) fn memories(&self) -> MemoryTexts {
         let path = self.path("s0");
         let store = Store::open("store", &path, Some(Layout::Session)).expect("a store");
         MemoryTexts::read([&store]).expect("readable")
-    }
-}
-
-/// A model to which the words of a group mean the same, and which counts the texts that it embeds.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct TestModel {
-    pub(crate) groups: Vec<Vec<&'static str>>,
-    pub(crate) embedded: Arc<AtomicUsize>,
-}
-
-impl TestModel {
-    pub(crate) fn new(groups: &[&'static str]) -> Self {
-        let groups = groups.iter().map(|group| group.split(' ').collect());
-        Self {
-            groups: groups.collect(),
-            ..Self::default()
-        }
-    }
-}
-
-impl Model for TestModel {
-    fn id(&self) -> [u8; 32] {
-        *blake3::hash(format!("{:?}", self.groups).as_bytes()).as_bytes()
-    }
-
-    fn embed(&self, text: &str) -> Vec<f32> {
-        if !text.is_empty() {
-            self.embedded.fetch_add(1, Ordering::Relaxed);
-        }
-        let text = text.to_lowercase();
-        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-        let count = |group: &Vec<&str>| words.iter().filter(|word| group.contains(word)).count();
-        self.groups
-            .iter()
-            .map(|group| count(group) as f32)
-            .collect()
     }
 }
 

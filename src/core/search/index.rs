@@ -15,13 +15,12 @@
 //!
 //! Of a log that has grown only the new bytes are read. A log that was rewritten, truncated
 //! or replaced is read again, and one that was deleted is left out. A last line without a line
-//! break is used if it is a complete record, and is read again when it has grown. Of a message
+//! break is used if it is a complete record; such a log is read again when it has grown. Of a message
 //! longer than [`LONGEST_MESSAGE`] bytes only the beginning is kept, see [`CorpusMessage::length`].
 //!
-//! Each message and each file has a checksum, and a panic inside of tantivy is damage: if the cache is
-//! damaged, truncated or from another version, it is rebuilt from the logs. It can be deleted at any time;
+//! Each file has a checksum, and a panic inside of tantivy is damage: if the cache is damaged, truncated or from another version, it is rebuilt from the logs. It can be deleted at any time;
 //! the next refresh rebuilds it. While another process builds it, the last commit is used. If it
-//! cannot be written, the corpus is built in memory, see [`Corpus::cache_error`].
+//! cannot be written, the corpus is built in memory, see [`Corpus::problems`].
 //!
 //! A corpus is a snapshot: later builds do not change it.
 
@@ -30,9 +29,7 @@ mod directory;
 mod document;
 mod log_view;
 mod lookup;
-mod rank;
 mod refresh;
-mod source;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -47,19 +44,21 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyError};
+use tantivy::schema::Value as _;
+use tantivy::{DocAddress, Index, ReloadPolicy, Searcher, TantivyDocument, TantivyError};
 
-use crate::core::log::{HashedProjects, LogFile, MessageKind, Origin, Role};
+use crate::core::log::{Agent, HashedProjects, LogFile, MessageKind, Origin, Role};
 use crate::core::{Error, Result};
 
 pub use document::LONGEST_MESSAGE;
 pub use log_view::Log;
-pub use lookup::{FoundMessages, MessageFilter, Spelling, WantedWord};
-pub use rank::{FoundForms, RankRequest, RankedMessage, WantedForms, WordCount};
+pub use lookup::{
+    FoundMessages, FoundWords, MessageFilter, RankedMessage, Spelling, WantedForms, WantedWord,
+};
 pub(in crate::core) use tokenizer::index_words;
 
 use directory::CacheDirectory;
-use document::{Fields, StoredMessage};
+use document::Fields;
 use lookup::SegmentColumns;
 use table::{Table, key_of};
 
@@ -100,15 +99,6 @@ pub enum ReadResults {
     /// When they are needed: they are left out of logs that are read for the first time, unless
     /// every other log has them.
     Later,
-}
-
-/// How a corpus is updated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BuildOptions {
-    /// The maximum number of threads; small updates use one.
-    pub threads: usize,
-    /// When the results of tools are read.
-    pub results: ReadResults,
 }
 
 /// The progress of a build.
@@ -221,9 +211,13 @@ pub struct Corpus {
     is_damaged: AtomicBool,
     /// Whether results were searched that had not been read.
     misses_results: AtomicBool,
+    /// The errors of the logs that the last refresh could not read.
     unread: Vec<Error>,
+    /// What it left out of the logs that it read because of a limit, each with the log's path.
     notes: Vec<String>,
+    /// How many logs it did not read, because it was cancelled.
     left: usize,
+    /// Why the cache could not be written, so that the next refresh reads the logs again.
     cache_error: Option<Error>,
     /// Whether another process kept the refresh from updating the cache.
     is_held_up: bool,
@@ -233,13 +227,6 @@ pub struct Corpus {
     sessions: OnceLock<HashSet<String>>,
     /// The ids that several visible logs of an agent have.
     shared: OnceLock<HashSet<(u32, String)>>,
-}
-
-impl CorpusMessage<'_> {
-    /// Whether somebody said it: a person or an agent, not a program.
-    pub fn is_said(&self) -> bool {
-        self.kind == MessageKind::Text && self.origin == Origin::Written
-    }
 }
 
 impl std::fmt::Debug for Corpus {
@@ -278,55 +265,49 @@ impl Corpus {
 
     /// Opens the corpus of the last build, with no log visible.
     fn open_without_logs(cache: &Path) -> Option<Self> {
-        /// Another build may replace the table after its name was read.
+        /// Another build may delete files while they are being opened.
         const TRIES: usize = 3;
-        let folder = index_folder(cache);
-        let opened = || -> tantivy::Result<Option<Self>> {
-            let directory = CacheDirectory::open(&folder)?;
-            let has_shrunk = directory.shrunk();
-            let mut index = Index::open(directory)?;
-            if index.schema() != Fields::schema().0 {
-                return Ok(None);
-            }
-            index.set_tokenizers(tokenizer::tokenizers());
-            if !checked::are_whole(cache, &index)? {
-                return Ok(None);
-            }
-            for _ in 0..TRIES {
-                let payload = index.load_metas()?.payload.unwrap_or_default();
-                if let Some(table) = Table::load(cache, &payload) {
-                    let corpus = Self::of(cache, &index, table)?;
-                    return Ok(Some(Self {
-                        has_shrunk,
-                        ..corpus
-                    }));
-                }
-            }
-            Ok(None)
-        };
-        if !folder.exists() {
+        if !index_folder(cache).exists() {
             return None;
         }
-        without_panic(opened)?
+        (0..TRIES).find_map(|_| without_panic(|| Self::open_once(cache))?)
+    }
+
+    fn open_once(cache: &Path) -> tantivy::Result<Option<Self>> {
+        let directory = CacheDirectory::open(&index_folder(cache))?;
+        let has_shrunk = directory.shrunk();
+        let mut index = Index::open(directory)?;
+        if index.schema() != Fields::schema().0 {
+            return Ok(None);
+        }
+        index.set_tokenizers(tokenizer::tokenizers());
+        let payload = index.load_metas()?.payload.unwrap_or_default();
+        let table = Table::load(cache, &payload);
+        let Some(table) =
+            table.filter(|_| checked::are_whole(cache, &index).is_ok_and(|whole| whole))
+        else {
+            return Ok(None);
+        };
+        let corpus = Self::of(cache, &index, table)?;
+        Ok(Some(Self {
+            has_shrunk,
+            ..corpus
+        }))
     }
 
     /// Returns the corpus of these logs, after reading what has changed in them.
     ///
     /// If nothing has changed, only opens the cache. A log that cannot be read is left out,
-    /// see [`Corpus::unread`]. A log that is cached but not listed is not visible, and stays
+    /// see [`Corpus::problems`]. A log that is cached but not listed is not visible, and stays
     /// cached as long as it exists. If the cache cannot be written, the corpus is built in
-    /// memory, see [`Corpus::cache_error`].
+    /// memory, see [`Corpus::problems`].
     pub fn refresh(
         cache: &Path,
         logs: &[LogFile],
-        options: BuildOptions,
+        results: ReadResults,
         progress: &dyn Progress,
     ) -> Result<Self> {
-        refresh::refresh(cache, logs, options, progress)
-    }
-
-    fn new(cache: &Path, index: Index, table: Table) -> Result<Self> {
-        Self::of(cache, &index, table).map_err(|error| cache_error(cache, error))
+        refresh::refresh(cache, logs, results, progress)
     }
 
     fn of(cache: &Path, index: &Index, table: Table) -> tantivy::Result<Self> {
@@ -355,18 +336,11 @@ impl Corpus {
         })
     }
 
-    fn index(&self) -> Index {
-        self.searcher.index().clone()
-    }
-
     /// Makes the logs of these rows visible, in this order.
     fn show(&mut self, rows: Vec<usize>) {
         self.log_of_owner = FxHashMap::with_capacity_and_hasher(rows.len(), FxBuildHasher);
         for (log, row) in rows.iter().enumerate() {
-            let row = &self.table.logs[*row];
-            let owners = [row.owner, row.tail_owner].into_iter();
-            let owners = owners.filter(|owner| *owner != 0);
-            self.log_of_owner.extend(owners.map(|owner| (owner, log)));
+            self.log_of_owner.insert(self.table.logs[*row].owner, log);
         }
         self.shown = rows;
     }
@@ -408,15 +382,13 @@ impl Corpus {
         Some(Log::new(self, row))
     }
 
-    /// Returns the errors of the logs that the last refresh could not read.
-    pub fn unread(&self) -> &[Error] {
-        &self.unread
-    }
-
-    /// Returns what the last refresh left out of the logs that it read because of a limit, each with
-    /// the log's path.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    /// Returns the id of an agent's session that is running: the one that was continued last, if that
+    /// was since this time, in milliseconds since 1970 UTC.
+    pub fn running_session(&self, agent: Agent, since: i64) -> Option<String> {
+        let own = self.logs().filter(|log| log.agent() == Some(agent));
+        let newest = own.max_by_key(Log::last_activity);
+        let running = newest.filter(|log| log.last_activity() >= since);
+        running.map(|log| log.id().to_owned())
     }
 
     /// Returns how many logs the last refresh did not read, because it was cancelled.
@@ -430,12 +402,6 @@ impl Corpus {
         let cache = self.cache_error.iter();
         let cache = cache.map(|error| format!("{error}: the logs are read anew every time"));
         unread.chain(self.notes.clone()).chain(cache).collect()
-    }
-
-    /// Returns why the cache could not be written, so that the next refresh reads the logs again;
-    /// `None` if it was written.
-    pub fn cache_error(&self) -> Option<&Error> {
-        self.cache_error.as_ref()
     }
 
     /// Whether another process kept the last refresh from updating the cache; the next one waits for it
@@ -526,15 +492,40 @@ impl Corpus {
         take: impl FnOnce(&CorpusMessage<'_>) -> T,
     ) -> Option<T> {
         let log = self.log_of(at)?;
-        let address = DocAddress::new(at.segment, at.number);
-        let stored = without_panic(|| self.searcher.doc::<StoredMessage>(address));
-        let message = stored
-            .as_ref()
-            .and_then(|stored| stored.message(log, self.identity(at)));
-        if message.is_none() {
+        let stored: Option<TantivyDocument> = self.look(|| {
+            let address = DocAddress::new(at.segment, at.number);
+            self.searcher.doc(address).map(Some)
+        });
+        let stored = stored?;
+        let (time, (role, kind, origin)) = self.outline(at)?;
+        let text = |field| stored.get_first(field).and_then(|value| value.as_str());
+        let shown = text(self.fields.words(Part::of(kind))).unwrap_or_default();
+        let length = stored.get_first(self.fields.length);
+        let message = CorpusMessage {
+            log,
+            line: self.line(at),
+            role,
+            kind,
+            origin,
+            time,
+            text: shown,
+            length: length
+                .and_then(|length| length.as_u64())
+                .unwrap_or(shown.len() as u64),
+            identity: self.identity(at),
+            tool: text(self.fields.tool),
+            session: text(self.fields.session),
+        };
+        // What was read of a file that shrinks may be wrong.
+        (!self.is_damaged()).then(|| take(&message))
+    }
+
+    /// Runs `look`, which reads the index; if that is damaged, there is nothing.
+    fn look<T: Default>(&self, look: impl FnOnce() -> tantivy::Result<T>) -> T {
+        without_panic(look).unwrap_or_else(|| {
             self.report_damage();
-        }
-        message.map(|message| take(&message))
+            T::default()
+        })
     }
 
     /// Records damage and makes the index unusable, so that the next refresh rebuilds it.

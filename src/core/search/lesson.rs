@@ -1,10 +1,10 @@
 //! Recall of the coder's lessons: the three best, in full, with the reason of each.
 
 use super::needle::Needles;
-use super::{MemoryText, MemoryTexts};
 use crate::core::memory::FileKind;
 use crate::core::memory::citation::{Citation, CitedPart};
 use crate::core::memory::layout::Layout;
+use crate::core::memory::texts::{MemoryText, MemoryTexts};
 use crate::core::search::query::Query;
 use crate::core::text::grip_comment::without_grips;
 

@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::core::search::index::{WantedForms, index_words};
+use crate::core::search::index::{WantedForms, WantedWord, index_words};
 use crate::core::search::query::{MatchMode, Query};
+use crate::core::search::score::WordCount;
 use crate::core::text::{Stems, Term, Word, fold, is_common, stem, words};
 
 /// The maximum number of words of a query that are searched.
@@ -21,9 +22,9 @@ const SHORTEST_BEGINNING: usize = 3;
 
 /// A word to search for.
 #[derive(Debug, Clone)]
-pub(super) struct Needle {
+pub(in crate::core) struct Needle {
     /// The folded word.
-    pub(super) word: String,
+    pub(in crate::core) word: String,
     /// What each of its forms begins with.
     prefixes: Vec<String>,
     stem_term: Term,
@@ -32,8 +33,8 @@ pub(super) struct Needle {
 
 /// All words and phrases of a query.
 #[derive(Debug, Clone)]
-pub(super) struct Needles {
-    pub(super) all: Vec<Needle>,
+pub(in crate::core) struct Needles {
+    pub(in crate::core) all: Vec<Needle>,
     /// Phrases that a hit must contain verbatim, and their folded words.
     phrases: Vec<(Regex, Vec<String>)>,
     /// Whether a longer word that begins like a needle counts as a form of it.
@@ -44,13 +45,13 @@ pub(super) struct Needles {
 
 /// A position in a text where a form of a needle begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NeedleMatch {
+pub(in crate::core) struct NeedleMatch {
     /// The byte offset of the word.
-    pub(super) at: usize,
+    pub(in crate::core) at: usize,
     /// The needle's index.
-    pub(super) needle: usize,
+    pub(in crate::core) needle: usize,
     /// Whether the word is written as in the query.
-    pub(super) is_exact: bool,
+    pub(in crate::core) is_exact: bool,
 }
 
 thread_local! {
@@ -60,7 +61,7 @@ thread_local! {
 impl Needles {
     /// Returns the needles of a query: all its words except stop words, or the stop words if
     /// it has no others.
-    pub(super) fn of(query: &Query) -> Self {
+    pub(in crate::core) fn of(query: &Query) -> Self {
         let exact = query
             .atoms
             .iter()
@@ -74,7 +75,7 @@ impl Needles {
     }
 
     /// Returns the needles of a text, likewise.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub(in crate::core) fn of_text(text: &str) -> Self {
         Self::of_words(words(text))
     }
 
@@ -106,7 +107,7 @@ impl Needles {
     }
 
     /// Returns the needle of one folded word.
-    pub(super) fn of_word(word: &str) -> Self {
+    pub(in crate::core) fn of_word(word: &str) -> Self {
         Self::of_needles(vec![Needle::new(word.to_owned())])
     }
 
@@ -120,49 +121,41 @@ impl Needles {
     }
 
     /// Returns whether there is no word to search for.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::core) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Counts longer words that begin like a needle as forms of it; whether that makes a difference.
-    pub(super) fn accept_beginnings(&mut self) -> bool {
+    pub(in crate::core) fn accept_beginnings(&mut self) -> bool {
         let mut needles = self.all.iter();
         self.accepts_beginnings = needles.any(|needle| needle.word.len() >= SHORTEST_BEGINNING);
         self.accepts_beginnings
     }
 
     /// Returns whether the text contains every phrase of the query.
-    pub(super) fn has_phrases(&self, text: &str) -> bool {
+    pub(in crate::core) fn has_phrases(&self, text: &str) -> bool {
         let mut phrases = self.phrases.iter();
         phrases.all(|(phrase, _)| phrase.is_match(text.as_bytes()))
     }
 
-    /// Returns the words of each phrase.
-    pub(super) fn phrases(&self) -> impl Iterator<Item = &[String]> {
-        self.phrases.iter().map(|(_, words)| words.as_slice())
-    }
-
-    /// Calls `ask` with what the index is asked for.
-    pub(super) fn ask<T>(&self, ask: impl FnOnce(&[WantedForms<'_>]) -> T) -> T {
-        let is_form = |needle: &Needle, word: &str| {
-            let is_form = |stems: &mut Stems| stems.term_of_folded(word) == needle.stem_term;
-            word == needle.word || self.is_beginning(needle, word) || STEMS.with_borrow_mut(is_form)
-        };
-        let tests: Vec<_> = self
-            .all
-            .iter()
-            .map(|needle| move |word: &str| is_form(needle, word))
-            .collect();
-        let wanted = self
-            .all
-            .iter()
-            .zip(&tests)
-            .map(|(needle, test)| WantedForms {
+    /// Returns what is looked for in the index: the needles, and then the phrases.
+    pub(in crate::core) fn wanted(&self) -> Vec<WantedWord<'_>> {
+        let needles = self.all.iter().map(|needle| {
+            let is_form = move |word: &str| {
+                let is_form = |stems: &mut Stems| stems.term_of_folded(word) == needle.stem_term;
+                word == needle.word
+                    || self.is_beginning(needle, word)
+                    || STEMS.with_borrow_mut(is_form)
+            };
+            WantedWord::Forms(WantedForms {
                 word: &needle.word,
                 beginnings: &needle.prefixes,
-                is_form: test,
-            });
-        ask(&wanted.collect::<Vec<_>>())
+                is_form: Box::new(is_form),
+            })
+        });
+        let phrases = self.phrases.iter();
+        let phrases = phrases.map(|(_, words)| WantedWord::Phrase(words.clone()));
+        needles.chain(phrases).collect()
     }
 
     /// Whether a folded word counts as a form of a needle because it begins like it.
@@ -173,7 +166,7 @@ impl Needles {
     }
 
     /// Returns where a text has a form of each needle, sorted by position.
-    pub(super) fn places(&self, text: &str) -> Vec<NeedleMatch> {
+    pub(in crate::core) fn places(&self, text: &str) -> Vec<NeedleMatch> {
         let mut found = Vec::new();
         if text.is_ascii() && !self.may_be_in(text) {
             return found;
@@ -186,6 +179,17 @@ impl Needles {
             }
         });
         found
+    }
+
+    /// Returns how often a text with these matches has each word that is [wanted](Self::wanted).
+    pub(in crate::core) fn counted(&self, places: &[NeedleMatch]) -> Vec<WordCount> {
+        let mut counts = vec![WordCount::default(); self.all.len() + self.phrases.len()];
+        for place in places {
+            let count = &mut counts[place.needle];
+            count.times += 1;
+            count.is_exact |= place.is_exact;
+        }
+        counts
     }
 
     /// Returns whether a text of ASCII has what a form of a needle begins with; most texts do not, and
@@ -263,7 +267,7 @@ fn beginnings_of(stem: &str) -> Vec<String> {
 }
 
 /// Returns the case-insensitive search for a literal text; `None` if it is too long.
-pub(super) fn literal(text: &str) -> Option<Regex> {
+pub(in crate::core) fn literal(text: &str) -> Option<Regex> {
     // A compiled pattern takes many times the memory of its text before the builder refuses it.
     const LONGEST: usize = 10_000;
     if text.len() > LONGEST {

@@ -1,36 +1,30 @@
 //! Recall: the memories and messages that match a question, best first.
 //!
-//! The index gives the messages that have the rarest words of the query most often; lines of
-//! memories are searched as they are. These candidates are read with their neighbours and scored,
-//! see `score`. Those that have the whole query as a phrase go first. If there are few, the results
-//! of tools and words that only begin like those of the query count, too. Curated memories go before
-//! messages of equal score, and the first two hits are of both sources if both have any. The order
-//! does not depend on the limit, so that a longer list begins with a shorter one.
+//! The index gives the messages that have the rarest words of the query most often, with their
+//! neighbours; lines of memories are searched as they are. These candidates are scored, see `score`.
+//! Those that have the whole query as a phrase go first. If there are few, the results of tools and
+//! words that only begin like those of the query count, too. Curated memories go before messages of
+//! equal score, and the first two hits are of both sources if both have any. The order does not depend
+//! on the limit, so that a longer list begins with a shorter one.
 
-mod paragraph;
 mod phrase;
 #[cfg(test)]
 mod quality;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::nearness::nearness;
 use super::needle::Needles;
 use super::score::{
-    FROM_AFTER, FROM_BEFORE, Passage, Rarity, counted, further_scores, saturation, session_score,
-    session_scores,
+    FROM_AFTER, FROM_BEFORE, Passage, Rarity, further_scores, session_score, session_scores,
 };
 use super::{Hit, HitSource, Sources, allowed_logs, allows_memory, snippet};
-use crate::core::log::{MessageKind, Origin, Role};
-use crate::core::search::index::{
-    Corpus, FoundForms, MessageAt, MessageFilter, Part, RankRequest, WantedWord,
-};
+use crate::core::log::{MessageKind, Origin};
+use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, RankedMessage};
 use crate::core::search::query::{Filters, Query, SearchArea};
 use crate::core::text::{is_question, words};
 
 use phrase::Phrase;
-
-pub use paragraph::{Paragraph, paragraphs};
 
 /// The number of hits if none is requested.
 pub const DEFAULT_LIMIT: usize = 5;
@@ -38,7 +32,7 @@ pub const DEFAULT_LIMIT: usize = 5;
 /// With fewer hits than this, the search is widened.
 const FEW: usize = 5;
 /// How many messages are ranked by their words.
-const RANKED: usize = 500;
+pub(in crate::core) const RANKED: usize = 500;
 /// How many of the best texts are read.
 const READ: usize = 20;
 /// The weight of a line that tells an agent nothing new.
@@ -120,8 +114,8 @@ struct Search<'a> {
     request: RecallRequest<'a>,
     limit: usize,
     filters: &'a Filters,
-    /// The indices of the memory texts that the filters admit.
-    texts: Vec<usize>,
+    needles: Needles,
+    phrase: Phrase,
     /// For each log, whether the filters admit it.
     logs: Vec<bool>,
 }
@@ -153,14 +147,14 @@ enum Home {
 }
 
 /// A hit whose text has not been cut out yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct HitCandidate {
     spot: Spot,
+    passage: Passage,
     /// Whether it contains the whole query as a phrase.
     has_phrase: bool,
     score: f32,
     line: u64,
-    time: Option<i64>,
     /// The key that copies of a message share.
     copy: Option<CopyKey>,
     /// The number of copies that it stands for.
@@ -172,29 +166,18 @@ struct HitCandidate {
 /// The identity of a message, its kind, and about how many words it has.
 type CopyKey = (u64, MessageKind, u32);
 
-/// Passages that are neighbours, and what becomes of each if it is a hit.
-#[derive(Default)]
-struct Run {
-    passages: Vec<Passage>,
-    candidates: Vec<HitCandidate>,
-}
-
 /// What was found.
+#[derive(Default)]
 struct Candidates {
-    needles: Needles,
-    phrase: Phrase,
     /// Those of one memory or log together, best first.
     by_home: Vec<Vec<HitCandidate>>,
+    /// How many messages there are at least.
     total: usize,
 }
 
 impl<'a> Search<'a> {
     fn new(sources: Sources<'a>, request: RecallRequest<'a>) -> Self {
         let filters = &request.query.filters;
-        let all = sources.memories.texts.iter().enumerate();
-        let texts = all.filter(|(_, memory_text)| {
-            request.scope != Scope::Messages && allows_memory(filters, memory_text)
-        });
         let mut logs = allowed_logs(filters, sources);
         if let Some((corpus, without)) = sources.corpus.zip(request.without) {
             for (allowed, log) in logs.iter_mut().zip(corpus.logs()) {
@@ -209,7 +192,8 @@ impl<'a> Search<'a> {
                 limit => limit,
             },
             filters,
-            texts: texts.map(|(number, _)| number).collect(),
+            needles: Needles::of(request.query),
+            phrase: Phrase::of(request.query),
             logs,
         }
     }
@@ -239,10 +223,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn recall(&self) -> RecallResult {
-        let Some(mut found) = self.candidates() else {
-            return RecallResult::default();
-        };
+    fn recall(mut self) -> RecallResult {
+        let mut found = self.candidates();
         for home in &mut found.by_home {
             let own: Vec<f32> = home.iter().map(|candidate| candidate.score).collect();
             let scores = match home.first().map(|first| first.spot) {
@@ -253,46 +235,34 @@ impl<'a> Search<'a> {
                 candidate.score = score;
             }
         }
-        let mut all: Vec<HitCandidate> = found.by_home.concat();
+        let mut all: Vec<HitCandidate> = found.by_home.into_iter().flatten().collect();
         sort(&mut all);
-        let mut all = without_copies(&all);
+        let mut all = without_copies(all);
         let total = all.len().max(found.total);
         both_sources_first(&mut all);
         all.truncate(self.limit);
-        let offset = |text: &str| {
-            let places = found.needles.places(text);
-            let first = places.first().map(|place| place.at);
-            let phrase = found.phrase.find(text, &places).map(|(at, _)| at);
-            phrase.or(first).unwrap_or(0)
-        };
-        let hits = all
-            .iter()
-            .filter_map(|candidate| self.to_hit(candidate, &offset));
+        let hits = all.iter().filter_map(|candidate| self.to_hit(candidate));
         RecallResult {
             total,
             hits: hits.collect(),
         }
     }
 
-    fn sessions(&self) -> Vec<SessionHit> {
-        let Some(found) = self.candidates() else {
-            return Vec::new();
-        };
-        let best = found.by_home.iter().filter_map(|session| {
+    fn sessions(mut self) -> Vec<SessionHit> {
+        let best = self.candidates().by_home.into_iter();
+        let best = best.filter_map(|session| {
             let scores = session.iter().map(|candidate| candidate.score);
+            let (score, mut all) = (session_score(scores), session.iter());
+            let has_phrase = all.any(|candidate| candidate.has_phrase);
             Some(HitCandidate {
-                has_phrase: session.iter().any(|candidate| candidate.has_phrase),
-                score: session_score(scores),
-                ..*session.first()?
+                has_phrase,
+                score,
+                ..session.into_iter().next()?
             })
         });
         let mut best: Vec<HitCandidate> = best.collect();
         sort(&mut best);
         best.truncate(self.limit);
-        let offset = |text: &str| {
-            let places = found.needles.places(text);
-            places.first().map_or(0, |place| place.at)
-        };
         let hits = best.iter().filter_map(|candidate| {
             let Spot::Message(log, _) = candidate.spot else {
                 return None;
@@ -300,196 +270,122 @@ impl<'a> Search<'a> {
             Some(SessionHit {
                 log,
                 score: candidate.score,
-                best: self.to_hit(candidate, &offset)?,
+                best: self.to_hit(candidate)?,
             })
         });
         hits.collect()
     }
 
-    /// Finds and scores the texts that have words of the query; `None` if it has no words.
-    fn candidates(&self) -> Option<Candidates> {
-        let mut needles = Needles::of(self.request.query);
-        if needles.is_empty() {
-            return None;
+    /// Finds and scores the texts that have words of the query.
+    fn candidates(&mut self) -> Candidates {
+        if self.needles.is_empty() {
+            return Candidates::default();
         }
-        let phrase = Phrase::of(self.request.query, &needles);
         let (first, then) = self.parts();
-        let mut found = self.scored((&needles, &phrase), first);
-        let count: usize = found.0.iter().map(Vec::len).sum();
-        if count < FEW && needles.accept_beginnings() | !then.is_empty() {
-            let parts = [first, then].concat();
-            found = self.scored((&needles, &phrase), &parts);
+        let found = self.scored(first);
+        let count: usize = found.by_home.iter().map(Vec::len).sum();
+        if count < FEW && self.needles.accept_beginnings() | !then.is_empty() {
+            return self.scored(&[first, then].concat());
         }
-        let (by_home, total) = found;
-        Some(Candidates {
-            needles,
-            phrase,
-            by_home,
-            total,
-        })
+        found
     }
 
-    /// Finds and scores the texts that have words of the query, in these parts of the logs. Returns
-    /// those of each memory and log, best first, and how many messages there are at least.
-    fn scored(
-        &self,
-        (needles, phrase): (&Needles, &Phrase),
-        parts: &[Part],
-    ) -> (Vec<Vec<HitCandidate>>, usize) {
-        let corpus = self.corpus();
-        let forms = corpus.map(|corpus| needles.ask(|wanted| corpus.forms(wanted, parts)));
-        let mut counts = match &forms {
-            Some(forms) => forms.counts.clone(),
-            None => vec![0; needles.all.len()],
+    /// Finds and scores the texts that have words of the query, in these parts of the logs.
+    fn scored(&self, parts: &[Part]) -> Candidates {
+        let wanted = self.needles.wanted();
+        let found = self.corpus();
+        let found = found.map(|corpus| (corpus, corpus.look_up(&wanted, parts)));
+        let mut counts = match &found {
+            Some((_, found)) => found.counts.clone(),
+            None => vec![0; wanted.len()],
         };
         let total = counts.iter().max().map_or(0, |most| *most as usize);
-        let mut bytes: u64 = corpus
-            .into_iter()
-            .flat_map(Corpus::logs)
-            .fold(0, |sum, log| {
-                let parts = parts.iter().map(|part| log.text_bytes(*part));
-                sum + parts.sum::<u64>()
-            });
-        let mut runs: Vec<Run> = Vec::new();
-        for number in &self.texts {
-            bytes += self.sources.memories.texts[*number].text.len() as u64;
-            let run = self.memory_run(needles, *number);
-            for passage in run.iter().flat_map(|run| &run.passages) {
-                for (sum, count) in counts.iter_mut().zip(&passage.counts) {
+        let logs = self.corpus().into_iter().flat_map(Corpus::logs);
+        let sizes = logs.flat_map(|log| parts.iter().map(move |part| log.text_bytes(*part)));
+        let mut bytes: u64 = sizes.sum();
+        let mut runs: Vec<Vec<HitCandidate>> = Vec::new();
+        for (number, memory_text) in self.sources.memories.texts.iter().enumerate() {
+            if self.request.scope == Scope::Messages || !allows_memory(self.filters, memory_text) {
+                continue;
+            }
+            bytes += memory_text.text.len() as u64;
+            let lines = self.memory_lines(number);
+            for candidate in &lines {
+                for (sum, count) in counts.iter_mut().zip(&candidate.passage.counts) {
                     *sum += u64::from(count.times > 0);
                 }
             }
-            runs.extend(run);
+            runs.push(lines);
         }
         let rarity = Rarity::new(&counts, bytes);
         let mut is_full = false;
-        if let Some((corpus, forms)) = corpus.zip(forms) {
-            let found = self.message_runs((corpus, &forms), (needles, &rarity), parts);
-            is_full = found.iter().map(|run| run.passages.len()).sum::<usize>() >= RANKED;
-            runs.extend(found);
+        if let Some((corpus, found)) = found {
+            let filter = MessageFilter {
+                logs: &self.logs,
+                filters: self.filters,
+            };
+            let around = (FROM_BEFORE.len() as u32, FROM_AFTER.len() as u32);
+            let found = corpus.rank(&found, filter, &rarity, (RANKED, around));
+            is_full = found.iter().map(Vec::len).sum::<usize>() >= RANKED;
+            let found = found.into_iter();
+            runs.extend(found.map(|run| run.into_iter().map(HitCandidate::of).collect()));
         }
-        let mut homes = by_home(&runs, &rarity);
-        self.read_best(&mut homes, (needles, phrase, &rarity));
-        (homes, if is_full { total } else { 0 })
+        let mut by_home = by_home(runs, &rarity);
+        self.read_best(&mut by_home, &rarity);
+        Candidates {
+            by_home,
+            total: if is_full { total } else { 0 },
+        }
     }
 
-    /// Returns the lines of a memory text; `None` if it has no word of the query.
-    fn memory_run(&self, needles: &Needles, number: usize) -> Option<Run> {
+    /// Returns the lines of a memory text, if it has a word of the query.
+    fn memory_lines(&self, number: usize) -> Vec<HitCandidate> {
         let memory_text = &self.sources.memories.texts[number];
-        let places = needles.places(&memory_text.text);
+        let places = self.needles.places(&memory_text.text);
         if places.is_empty() {
-            return None;
+            return Vec::new();
         }
-        let mut run = Run::default();
         let mut from = 0;
-        for (line, span) in memory_text.lines() {
+        let lines = memory_text.lines().map(|(line, span)| {
             // Lines of structure are no passages.
-            let is_repeat = memory_text.is_repeat(span.start);
             from += places[from..].partition_point(|place| place.at < span.start);
             let to = from + places[from..].partition_point(|place| place.at < span.end);
-            run.passages.push(Passage {
-                time: None,
-                words: words(&memory_text.text[span]).count() as u32,
-                counts: counted(&places[from..to], needles.all.len()),
-            });
+            let own = &places[from..to];
             from = to;
-            run.candidates.push(HitCandidate {
+            let is_repeat = memory_text.is_repeat(span.start);
+            HitCandidate {
                 spot: Spot::Line(number, line),
+                passage: Passage {
+                    time: None,
+                    words: words(&memory_text.text[span]).count() as u32,
+                    counts: self.needles.counted(own),
+                },
                 has_phrase: false,
                 score: 0.0,
                 line: line as u64,
-                time: None,
                 copy: None,
                 copies: 0,
                 worth: if is_repeat { REPEAT } else { 1.0 },
-            });
-        }
-        Some(run)
-    }
-
-    /// Returns the messages that match best by their words, with their neighbours.
-    fn message_runs(
-        &self,
-        (corpus, forms): (&Corpus, &FoundForms),
-        (needles, rarity): (&Needles, &Rarity),
-        parts: &[Part],
-    ) -> Vec<Run> {
-        let allows = |role: Role, time: Option<i64>| {
-            self.filters.allows_role(role) && self.filters.allows_time(time)
-        };
-        let filter = MessageFilter {
-            logs: &self.logs,
-            allows: (!self.filters.admit_all_messages()).then_some(&allows),
-        };
-        let phrases: Vec<WantedWord> = needles
-            .phrases()
-            .map(|words| WantedWord::Phrase(words.to_vec()))
-            .collect();
-        let with_phrases = |part: &Part| corpus.with_words(&phrases, *part, filter, RANKED).first;
-        let among: Option<HashSet<MessageAt>> =
-            (!phrases.is_empty()).then(|| parts.iter().flat_map(with_phrases).collect());
-        let found = corpus.rank(
-            forms,
-            &RankRequest {
-                parts,
-                filter,
-                among: among.as_ref(),
-                most: RANKED,
-                around: (FROM_BEFORE.len() as u32, FROM_AFTER.len() as u32),
-                weight: &|word, is_exact| rarity.weight(word, is_exact),
-                saturation: &saturation,
-            },
-        );
-        let runs = found.into_iter().map(|run| {
-            let mut read = Run::default();
-            for message in run {
-                read.candidates.push(HitCandidate {
-                    spot: Spot::Message(message.log, message.at),
-                    has_phrase: false,
-                    score: if message.is_admitted {
-                        0.0
-                    } else {
-                        f32::NEG_INFINITY
-                    },
-                    line: message.line,
-                    time: message.time,
-                    copy: message
-                        .identity
-                        .map(|id| (id, message.marks.0, message.words)),
-                    copies: 0,
-                    worth: speech_weight(message.marks),
-                });
-                read.passages.push(Passage {
-                    time: message.time,
-                    words: message.words,
-                    counts: message.counts,
-                });
             }
-            read
         });
-        runs.collect()
+        lines.collect()
     }
 
     /// Reads the best of the texts: what is near each other in them, questions and phrases change
     /// their scores.
-    fn read_best(
-        &self,
-        homes: &mut [Vec<HitCandidate>],
-        (needles, phrase, rarity): (&Needles, &Phrase, &Rarity),
-    ) {
+    fn read_best(&self, homes: &mut [Vec<HitCandidate>], rarity: &Rarity) {
         let mut best: Vec<&mut HitCandidate> = homes.iter_mut().flatten().collect();
         best.sort_by(|a, b| b.score.total_cmp(&a.score));
         best.truncate(READ);
         let is_read = |candidate: &HitCandidate| {
             self.text(candidate.spot, |text| {
-                let places = needles.places(text);
-                let near = rarity.nearness(&nearness(text, &places, needles.all.len()));
-                let worth = question_weight(text);
-                let has_phrase = phrase
-                    .find(text, &places)
-                    .is_some_and(|(_, is_whole)| is_whole);
-                let score = worth * (candidate.score + candidate.worth * near);
-                needles.has_phrases(text).then_some((score, has_phrase))
+                let places = self.needles.places(text);
+                let near = nearness(text, &places, self.needles.all.len());
+                let near = rarity.nearness(&near);
+                let has_phrase = self.phrase.find(text).is_some_and(|(_, is_whole)| is_whole);
+                let score = question_weight(text) * (candidate.score + candidate.worth * near);
+                let has_phrases = self.needles.has_phrases(text);
+                has_phrases.then_some((score, has_phrase))
             })
         };
         for candidate in best {
@@ -531,15 +427,18 @@ impl<'a> Search<'a> {
         found.map_or("", |(_, span)| &memory_text.text[span])
     }
 
-    fn to_hit(&self, candidate: &HitCandidate, offset: &dyn Fn(&str) -> usize) -> Option<Hit> {
-        let shown = |text: &str| (snippet::around(text, offset(text)), candidate.score);
+    fn to_hit(&self, candidate: &HitCandidate) -> Option<Hit> {
+        let shown = |text: &str| {
+            let phrase = self.phrase.find(text).map(|(at, _)| at);
+            let first = || self.needles.places(text).first().map(|place| place.at);
+            let at = phrase.or_else(first).unwrap_or(0);
+            (snippet::around(text, at), candidate.score)
+        };
         match candidate.spot {
             Spot::Line(number, line) => {
                 let text = shown(self.memory_line(number, line));
-                Some(
-                    self.sources
-                        .line(&self.sources.memories.texts[number], line, text),
-                )
+                let memory_text = &self.sources.memories.texts[number];
+                Some(self.sources.line(memory_text, line, text))
             }
             Spot::Message(log, at) => {
                 let corpus = self.sources.corpus?;
@@ -555,6 +454,28 @@ impl<'a> Search<'a> {
 }
 
 impl HitCandidate {
+    fn of(message: RankedMessage) -> Self {
+        let (kind, origin) = message.marks;
+        Self {
+            spot: Spot::Message(message.log, message.at),
+            passage: Passage {
+                time: message.time,
+                words: message.words,
+                counts: message.counts,
+            },
+            has_phrase: false,
+            score: if message.is_admitted {
+                0.0
+            } else {
+                f32::NEG_INFINITY
+            },
+            line: message.line,
+            copy: message.identity.map(|id| (id, kind, message.words)),
+            copies: 0,
+            worth: speech_weight(kind, origin),
+        }
+    }
+
     fn source(&self) -> HitSource {
         match self.spot {
             Spot::Line(..) => HitSource::Detail,
@@ -571,31 +492,30 @@ fn sort(candidates: &mut [HitCandidate]) {
             .cmp(&a.has_phrase)
             .then(b.score.total_cmp(&a.score))
             .then_with(|| a.source().cmp(&b.source()))
-            .then_with(|| b.time.cmp(&a.time))
+            .then_with(|| b.passage.time.cmp(&a.passage.time))
             .then_with(|| a.spot.home().cmp(&b.spot.home()))
             .then_with(|| a.line.cmp(&b.line))
     });
 }
 
-/// Scores the passages and returns the hits of each memory and log, best first.
-fn by_home(runs: &[Run], rarity: &Rarity) -> Vec<Vec<HitCandidate>> {
-    let mut homes: HashMap<Home, Vec<&Run>> = HashMap::new();
+/// Scores the candidates, which are in runs of neighbours, and returns the hits of each memory and log,
+/// best first.
+fn by_home(runs: Vec<Vec<HitCandidate>>, rarity: &Rarity) -> Vec<Vec<HitCandidate>> {
+    let mut homes: BTreeMap<Home, Vec<Vec<HitCandidate>>> = BTreeMap::new();
     for run in runs {
-        if let Some(first) = run.candidates.first() {
+        if let Some(first) = run.first() {
             homes.entry(first.spot.home()).or_default().push(run);
         }
     }
-    let mut homes: Vec<(Home, Vec<&Run>)> = homes.into_iter().collect();
-    homes.sort_unstable_by_key(|(home, _)| *home);
-    let scored = homes.into_iter().map(|(_, runs)| {
-        let passages: Vec<&[Passage]> = runs.iter().map(|run| run.passages.as_slice()).collect();
-        let scores = rarity.scores(&passages);
-        let scored = runs.iter().zip(scores).flat_map(|(run, scores)| {
-            let scored = run.candidates.iter().zip(scores);
-            scored.map(|(candidate, score)| HitCandidate {
-                score: (candidate.score + score) * candidate.worth,
-                ..*candidate
-            })
+    let scored = homes.into_values().map(|runs| {
+        let passages = runs
+            .iter()
+            .map(|run| run.iter().map(|one| &one.passage).collect());
+        let scores = rarity.scores(&passages.collect::<Vec<Vec<&Passage>>>());
+        let all = runs.into_iter().flatten().zip(scores.into_iter().flatten());
+        let scored = all.map(|(candidate, score)| HitCandidate {
+            score: (candidate.score + score) * candidate.worth,
+            ..candidate
         });
         let mut hits: Vec<HitCandidate> = scored.filter(|hit| hit.score > 0.0).collect();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.line.cmp(&b.line)));
@@ -609,35 +529,33 @@ fn by_home(runs: &[Run], rarity: &Rarity) -> Vec<Vec<HitCandidate>> {
 
 /// Returns the candidates, which are sorted, without messages that are copies of better ones. When a
 /// message of a session is dropped, its next best takes that rank.
-fn without_copies(sorted: &[HitCandidate]) -> Vec<HitCandidate> {
-    let mut waiting: HashMap<Home, VecDeque<&HitCandidate>> = HashMap::new();
+fn without_copies(sorted: Vec<HitCandidate>) -> Vec<HitCandidate> {
+    let places = sorted
+        .iter()
+        .map(|one| (one.spot.home(), one.has_phrase, one.score));
+    let places: Vec<(Home, bool, f32)> = places.collect();
+    let mut waiting: HashMap<Home, VecDeque<HitCandidate>> = HashMap::new();
     for candidate in sorted {
         let home = waiting.entry(candidate.spot.home()).or_default();
         home.push_back(candidate);
     }
-    let mut kept: Vec<HitCandidate> = Vec::with_capacity(sorted.len());
+    let mut kept: Vec<HitCandidate> = Vec::with_capacity(places.len());
     let mut known: HashMap<CopyKey, usize> = HashMap::new();
-    for place in sorted {
-        let Some(waiting) = waiting.get_mut(&place.spot.home()) else {
-            continue;
-        };
+    for (home, has_phrase, score) in places {
+        let waiting = waiting.entry(home).or_default();
         // A message without the phrase does not take the place of one with it.
-        while let Some(next) = waiting
+        while waiting
             .front()
-            .filter(|next| next.has_phrase == place.has_phrase)
+            .is_some_and(|next| next.has_phrase == has_phrase)
+            && let Some(next) = waiting.pop_front()
         {
-            let next = HitCandidate {
-                score: place.score,
-                ..**next
-            };
-            waiting.pop_front();
             let first = next
                 .copy
                 .map(|copy| *known.entry(copy).or_insert(kept.len()));
             match first.filter(|first| *first < kept.len()) {
                 Some(first) => kept[first].copies += 1,
                 None => {
-                    kept.push(next);
+                    kept.push(HitCandidate { score, ..next });
                     break;
                 }
             }
@@ -666,7 +584,7 @@ fn question_weight(text: &str) -> f32 {
 
 /// Returns a weight: messages and calls count more than thinking, notices, injected text and
 /// what tools returned.
-fn speech_weight((kind, origin): (MessageKind, Origin)) -> f32 {
+fn speech_weight(kind: MessageKind, origin: Origin) -> f32 {
     match (origin, kind) {
         (Origin::Injected, _) => 0.7,
         (_, MessageKind::ToolResult) => 0.5,

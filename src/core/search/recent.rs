@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 
 use super::{Hit, Sources, allowed_logs, allows_memory};
 use crate::core::memory::FileKind;
-use crate::core::search::catalog::{last_activity, log_title};
+use crate::core::memory::texts::MemoryText;
+
 use crate::core::search::index::Log;
 use crate::core::search::query::{Filters, SearchArea};
 
@@ -31,7 +32,7 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
         let allowed = allowed_logs(filters, sources);
         let logs = sources.corpus.into_iter().flat_map(|corpus| corpus.logs());
         for (log, is_allowed) in logs.zip(allowed) {
-            let time = last_activity(&log);
+            let time = log.last_activity();
             if is_allowed && filters.allows_time(Some(time).filter(|time| *time > 0)) {
                 found.push((time, RecentItem::Log(log)));
             }
@@ -48,7 +49,7 @@ pub fn recent(sources: Sources<'_>, filters: &Filters, limit: usize) -> Recent {
 }
 
 enum RecentItem<'a> {
-    Memory(&'a super::MemoryText),
+    Memory(&'a MemoryText),
     Log(Log<'a>),
 }
 
@@ -58,7 +59,7 @@ impl RecentItem<'_> {
             Self::Memory(memory_text) => {
                 sources.line(memory_text, 1, (memory_text.memory.summary.clone(), 0.0))
             }
-            Self::Log(log) => sources.log(*log, (log_title(log), 0.0)),
+            Self::Log(log) => sources.log(*log, (log.shown_title(), 0.0)),
         }
     }
 }

@@ -12,9 +12,6 @@
 
 use std::collections::HashMap;
 
-use super::needle::NeedleMatch;
-use crate::core::search::index::WordCount;
-
 /// How soon repetitions of a word stop adding to the score (BM25's k1).
 const SATURATION: f32 = 0.6;
 /// How much a long text is penalised (BM25's b).
@@ -23,9 +20,9 @@ const LENGTH: f32 = 0.3;
 const ORDINARY_WORDS: f32 = 20.0;
 const ORDINARY_BYTES: f32 = 160.0;
 /// The shares that a passage gets of the contributions of those before it, nearest first.
-pub(super) const FROM_BEFORE: [f32; 4] = [0.6, 0.4, 0.25, 0.15];
+pub(in crate::core) const FROM_BEFORE: [f32; 4] = [0.6, 0.4, 0.25, 0.15];
 /// The shares that a passage gets of the contributions of those after it, nearest first.
-pub(super) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
+pub(in crate::core) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 /// The share that each passage gets of the best contributions in its conversation.
 const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
@@ -48,25 +45,34 @@ const DAY: i64 = 24 * PAUSE;
 
 /// How rare each word of a query is: its inverse document frequency.
 #[derive(Debug, Clone)]
-pub(super) struct Rarity {
+pub(in crate::core) struct Rarity {
     each: Vec<f32>,
     sum: f32,
 }
 
+/// How often a text has a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WordCount {
+    /// How often it has any form.
+    pub times: u32,
+    /// Whether it has the word as it was asked for.
+    pub is_exact: bool,
+}
+
 /// A line or a message, as it is scored.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Passage {
-    pub(super) time: Option<i64>,
+pub(in crate::core) struct Passage {
+    pub(in crate::core) time: Option<i64>,
     /// The number of words of the text.
-    pub(super) words: u32,
+    pub(in crate::core) words: u32,
     /// For each word of the query, how often the text has it.
-    pub(super) counts: Vec<WordCount>,
+    pub(in crate::core) counts: Vec<WordCount>,
 }
 
 impl Rarity {
     /// Computes the rarity of words from the number of texts with each, and the number of bytes of
     /// all texts.
-    pub(super) fn new(texts_with: &[u64], bytes: u64) -> Self {
+    pub(in crate::core) fn new(texts_with: &[u64], bytes: u64) -> Self {
         let of = |with: &u64| {
             if *with == 0 {
                 return 0.0;
@@ -83,16 +89,8 @@ impl Rarity {
     }
 
     /// Returns what a word of the query weighs, written as there or not.
-    pub(super) fn weight(&self, word: usize, is_exact: bool) -> f32 {
+    pub(in crate::core) fn weight(&self, word: usize, is_exact: bool) -> f32 {
         self.each[word] * if is_exact { 1.0 } else { OTHER_FORM }
-    }
-
-    /// Returns what each word of the query contributes to each passage by itself.
-    fn contributions(&self, run: &[Passage]) -> Vec<f32> {
-        let each = run
-            .iter()
-            .flat_map(|passage| self.each_of(&passage.counts, passage.words));
-        each.collect()
     }
 
     /// Returns what each word contributes to a text with so many words.
@@ -109,7 +107,7 @@ impl Rarity {
     }
 
     /// Returns what the words of a text weigh, each once.
-    pub(super) fn sum_once(&self, counts: &[WordCount]) -> f32 {
+    pub(in crate::core) fn sum_once(&self, counts: &[WordCount]) -> f32 {
         let words = counts
             .iter()
             .enumerate()
@@ -120,15 +118,22 @@ impl Rarity {
     }
 
     /// Returns what all words contribute to a text with so many words.
-    pub(super) fn sum_of(&self, counts: &[WordCount], words: u32) -> f32 {
+    pub(in crate::core) fn sum_of(&self, counts: &[WordCount], words: u32) -> f32 {
         self.each_of(counts, words).sum()
     }
 
     /// Scores the passages of one log or memory: runs of passages that are neighbours. A passage
     /// without any word of the query has the score 0.
-    pub(super) fn scores(&self, runs: &[&[Passage]]) -> Vec<Vec<f32>> {
+    pub(in crate::core) fn scores(&self, runs: &[Vec<&Passage>]) -> Vec<Vec<f32>> {
         let words = self.each.len();
-        let contributions: Vec<Vec<f32>> = runs.iter().map(|run| self.contributions(run)).collect();
+        // What each word of the query contributes to each passage by itself.
+        let contributions = runs.iter().map(|run| {
+            let each = run
+                .iter()
+                .flat_map(|passage| self.each_of(&passage.counts, passage.words));
+            each.collect()
+        });
+        let contributions: Vec<Vec<f32>> = contributions.collect();
         // The best contributions to the conversation of each day.
         let mut days: HashMap<Option<i64>, Vec<f32>> = HashMap::new();
         for (run, own) in runs.iter().zip(&contributions) {
@@ -161,7 +166,7 @@ impl Rarity {
 
     /// Returns what the nearness of words to each other is worth: of two words, the rarity of the more
     /// frequent one counts.
-    pub(super) fn nearness(&self, nearness: &[f32]) -> f32 {
+    pub(in crate::core) fn nearness(&self, nearness: &[f32]) -> f32 {
         let pairs = self.each.windows(2).zip(nearness);
         NEARNESS
             * pairs
@@ -178,7 +183,7 @@ impl Rarity {
 }
 
 /// Returns how much a word counts that a text with so many words has so many times.
-pub(super) fn saturation(times: u32, words: u32) -> f32 {
+pub(in crate::core) fn saturation(times: u32, words: u32) -> f32 {
     let length = words as f32 / ORDINARY_WORDS;
     let dampening = SATURATION * (1.0 - LENGTH + LENGTH * length);
     let times = times as f32;
@@ -186,7 +191,7 @@ pub(super) fn saturation(times: u32, words: u32) -> f32 {
 }
 
 /// Adds what neighbours contribute to a passage, where that is more than its own.
-fn add_neighbours(best: &mut [f32], run: &[Passage], own: &[&[f32]], at: usize) {
+fn add_neighbours(best: &mut [f32], run: &[&Passage], own: &[&[f32]], at: usize) {
     let are_apart = |from: usize, to: usize| {
         let times = run[from].time.zip(run[to].time);
         times.is_some_and(|(from, to)| (to - from).abs() > PAUSE)
@@ -221,20 +226,9 @@ fn day_of(time: Option<i64>) -> Option<i64> {
     time.map(|time| time.div_euclid(DAY))
 }
 
-/// Counts the matches in one text by word of the query.
-pub(super) fn counted(places: &[NeedleMatch], words: usize) -> Vec<WordCount> {
-    let mut counts = vec![WordCount::default(); words];
-    for place in places {
-        let count = &mut counts[place.needle];
-        count.times += 1;
-        count.is_exact |= place.is_exact;
-    }
-    counts
-}
-
 /// Returns the scores of the messages of one session, whose own scores are given, best first.
 /// They are in the same order, and at most the own scores.
-pub(super) fn session_scores(own: &[f32]) -> Vec<f32> {
+pub(in crate::core) fn session_scores(own: &[f32]) -> Vec<f32> {
     let mut share = 1.0;
     (0..own.len())
         .map(|number| {
@@ -247,7 +241,7 @@ pub(super) fn session_scores(own: &[f32]) -> Vec<f32> {
 
 /// Returns the scores of the lines of one memory, whose own scores are given, best first: each
 /// further line counts less, so that the first hits are not all of one memory.
-pub(super) fn further_scores(own: &[f32]) -> Vec<f32> {
+pub(in crate::core) fn further_scores(own: &[f32]) -> Vec<f32> {
     let mut share = 1.0;
     let scores = own.iter().map(|own| {
         let score = share * own;
@@ -258,7 +252,7 @@ pub(super) fn further_scores(own: &[f32]) -> Vec<f32> {
 }
 
 /// Returns the score of a session, from the own scores of its messages, best first.
-pub(super) fn session_score(own: impl Iterator<Item = f32>) -> f32 {
+pub(in crate::core) fn session_score(own: impl Iterator<Item = f32>) -> f32 {
     let all: f32 = SESSION.iter().sum();
     let own = own.zip(SESSION).map(|(own, weight)| own * weight);
     own.sum::<f32>() / all
@@ -284,7 +278,9 @@ mod tests {
     }
 
     fn scores(run: &[Passage]) -> Vec<f32> {
-        Rarity::new(&[1, 3], 100_000).scores(&[run]).concat()
+        Rarity::new(&[1, 3], 100_000)
+            .scores(&[run.iter().collect()])
+            .concat()
     }
 
     /// The scores of passages that all have the second word, where one has the first, too.
@@ -320,7 +316,7 @@ mod tests {
         let alone = scores(&[passage(Some(0), &[1])])[0];
         let with = |time: i64| {
             let runs = [passage(Some(0), &[1]), passage(Some(time), &[0])];
-            let runs = runs.each_ref().map(std::slice::from_ref);
+            let runs = runs.each_ref().map(|passage| vec![passage]);
             Rarity::new(&[1, 3], 100_000).scores(&runs)[0][0]
         };
         assert!(with(DAY - 1) > alone);

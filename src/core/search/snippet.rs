@@ -3,14 +3,14 @@
 use crate::core::text::clip;
 
 /// The maximum number of characters of a snippet, dots included.
-pub(super) const LONGEST: usize = 300;
+pub(in crate::core) const LONGEST: usize = 300;
 
 /// How many characters before the match are kept if the beginning is cut off.
 const BEFORE: usize = 60;
 
 /// Returns the text around byte `at` on one line: newlines become blanks, and `...` replaces
 /// text that does not fit.
-pub(super) fn around(text: &str, at: usize) -> String {
+pub(in crate::core) fn around(text: &str, at: usize) -> String {
     const DOTS: &str = "...";
     let text = text.trim_end();
     let skipped = text.len() - text.trim_start().len();

@@ -33,10 +33,7 @@ impl MarkedWords {
     /// Creates a matcher of the terms of a search.
     pub(crate) fn of_terms(terms: &[Term]) -> Self {
         Self {
-            words: terms
-                .iter()
-                .filter_map(|term| term.regex().cloned())
-                .collect(),
+            words: terms.iter().map(|term| term.regex().clone()).collect(),
         }
     }
 

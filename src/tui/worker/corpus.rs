@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use super::thread::{JobSender, Worker};
 use super::{curate, search, timeline, why};
 use crate::core::disk::watch::{DirectoryWatcher, WatchDepth};
+use crate::core::insight::sessions::log_summaries;
 use crate::core::log::LogFile;
 use crate::core::log::keep::keep_session;
+use crate::core::memory::catalog::LogCatalog;
 use crate::core::memory::library::{Library, LogGroup};
-use crate::core::search::catalog::{LogCatalog, ScopedCorpus, log_summaries, read_corpus};
 use crate::core::search::index::{BuildProgress, Progress, ReadResults};
+use crate::core::search::{ScopedCorpus, read_corpus};
 use crate::core::{Error, Result};
 use crate::tui::effect::LogsJob;
 use crate::tui::event::{Event, EventSender};
@@ -284,8 +286,8 @@ mod tests {
     use super::super::thread::Queue;
     use super::*;
     use crate::core::log::LogLocations;
+    use crate::core::memory::catalog::LogScope;
     use crate::core::memory::config::TimelineSettings;
-    use crate::core::search::catalog::LogScope;
 
     #[test]
     fn what_was_said_and_the_results_are_one_progress() {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::core::insight::semantic::{NearHit, NoSemantic, Semantic};
 use crate::core::insight::timeline::{Timeline, near, sessions_of};
 use crate::core::search::Sources;
 use crate::core::search::query::Query;
 use crate::core::search::recall::{RecallRequest, Scope};
-use crate::core::search::semantic::{NearHit, NoSemantic, Semantic};
 
 /// The embedding model of the settings, which is opened when it is first needed, and the bullets of
 /// the timeline that are in its cache.

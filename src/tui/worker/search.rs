@@ -17,16 +17,17 @@ use super::thread::Worker;
 use crate::core::disk::parallel::with_on_all_cores;
 use crate::core::insight::curate::git::Git;
 use crate::core::insight::ledger::{Ledger, date_by_git};
+use crate::core::insight::semantic::{NearHit, fuse, home};
 use crate::core::log::Role;
 use crate::core::memory::library::Library;
+use crate::core::memory::texts::MemoryTexts;
 use crate::core::search::find::{
-    Closeness, FindRequest, LineReader, Marker, Match, MatchGroup, MatchSpot, Matches, SearchCache,
-    SearchState, SearchWatcher, find,
+    Closeness, FindRequest, Marker, Match, MatchGroup, MatchSpot, Matches, SearchState,
+    SearchWatcher, find,
 };
 use crate::core::search::index::Corpus;
 use crate::core::search::query::Query;
-use crate::core::search::semantic::{NearHit, fuse, home};
-use crate::core::search::{Hit, HitSource, MemoryTexts, Recent, Sources, recent};
+use crate::core::search::{Hit, HitSource, Recent, Sources, recent};
 use crate::tui::Clock;
 use crate::tui::effect::SearchJob;
 use crate::tui::event::{Changes, Event, EventSender};
@@ -69,8 +70,6 @@ pub(crate) struct SearchWorker {
     /// What tells the age of memories where no ledger is read, and where it keeps that.
     pub(crate) git: Option<(Git, PathBuf)>,
     pub(crate) corpus: Option<Arc<Corpus>>,
-    /// What the last search keeps for the next one.
-    pub(crate) cache: SearchCache,
     /// The embedding model, if there is one.
     pub(crate) meaning: Option<Meaning>,
     /// The last results that were sent. They are freed here: that takes as long as drawing, and
@@ -96,7 +95,6 @@ impl SearchWorker {
             ledger: Arc::default(),
             git: None,
             corpus: None,
-            cache: SearchCache::default(),
             meaning: None,
             sent: Mutex::default(),
         }
@@ -125,7 +123,6 @@ impl SearchWorker {
         if let Some((git, cache)) = &self.git {
             date_by_git(&mut self.memories, git, cache);
         }
-        self.cache.forget();
         self.events.send(Event::SearchSourcesChanged);
     }
 
@@ -174,7 +171,7 @@ impl SearchWorker {
             query: &query,
             limit: MOST_LINES,
         };
-        let mut found = find(sources, request, &mut self.cache, &reporter);
+        let mut found = find(sources, request, &reporter);
         if found.progress != SearchState::Stale {
             let near = self.meaning.as_mut().map(|own| own.near(sources, &query));
             let (near, note) = near.unwrap_or_default();
@@ -196,7 +193,7 @@ impl SearchWorker {
                     query: &query,
                     limit: MOST_LINES,
                 };
-                let found = find(sources, request, &mut self.cache, &Counter(&reporter));
+                let found = find(sources, request, &Counter(&reporter));
                 (closest(&found) < closeness).then_some((filter, found.total))
             });
             let without: Vec<_> = without.collect();
@@ -214,7 +211,6 @@ impl SearchWorker {
         let is_damaged = self.corpus.as_ref().is_some_and(|c| c.is_damaged());
         if is_damaged {
             self.corpus = None;
-            self.cache.forget();
             self.events.send(Event::LogsChanged(Changes::Anywhere));
         }
     }
@@ -228,7 +224,6 @@ impl Worker for SearchWorker {
             Job::Stores(library) => self.refresh_memories(library),
             Job::Logs(corpus) => {
                 self.corpus = Some(corpus);
-                self.cache.forget();
                 if let Some(meaning) = &mut self.meaning {
                     meaning.forget();
                 }
@@ -272,7 +267,7 @@ impl SearchWatcher for Counter<'_> {
 /// of their declaration.
 struct MarkedMatches<'a> {
     found: &'a Matches,
-    reader: LineReader<'a>,
+    sources: Sources<'a>,
     markers: [Marker<'a>; KINDS.len()],
 }
 
@@ -313,7 +308,7 @@ impl ResultReporter<'_> {
     }
 
     fn row(&self, matches: &MarkedMatches<'_>, one: &Match) -> Option<HitRow> {
-        let mut hit = matches.found.hit(&matches.reader, one)?;
+        let mut hit = matches.found.hit(matches.sources, one)?;
         if let MatchSpot::Title(at) = one.spot {
             // The title is always displayed, so the row shows the summary below it.
             hit.text
@@ -385,7 +380,7 @@ impl ResultReporter<'_> {
         let chunks: Vec<&[(&MatchGroup, usize)]> = groups.chunks(together).collect();
         let own = || MarkedMatches {
             found,
-            reader: LineReader::new(self.sources),
+            sources: self.sources,
             markers: KINDS.map(|kind| found.marker(kind)),
         };
         let rows = with_on_all_cores(chunks.len(), own, |matches, at| {

@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use crate::core::insight::review::{LineSource, observe_store, queue};
     use crate::core::log::LogLocations;
+    use crate::core::memory::catalog::{LogCatalog, LogScope};
     use crate::core::memory::layout::Layout;
-    use crate::core::search::catalog::{LogCatalog, LogScope};
     use crate::core::text::time::Moment;
 
     fn moment() -> Moment {

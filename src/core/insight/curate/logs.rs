@@ -9,13 +9,13 @@ use aho_corasick::AhoCorasick;
 use super::{ignored, is_chosen, swept_soon, untaught, unused};
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::insight::ledger::Ledger;
+use crate::core::insight::sessions::listings;
 use crate::core::log::Agent;
 use crate::core::log::keep::kept;
 use crate::core::memory::config::CurateSettings;
 use crate::core::memory::layout::Layout;
 use crate::core::memory::library::Unlisted;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::{last_activity, listings};
 use crate::core::search::index::{Corpus, Part};
 
 /// The days after which Claude Code deletes a log, unless its settings say otherwise.
@@ -73,7 +73,7 @@ impl SessionLogs {
                 id: log.id().to_owned(),
                 path: log.path(),
                 cwd: log.cwd().map(PathBuf::from),
-                last: last_activity(&log),
+                last: log.last_activity(),
                 modified: log.modified(),
                 unlisted: listing.unlisted,
             })

@@ -15,7 +15,7 @@ use crate::core::insight::curate::git::Git;
 use crate::core::insight::review::{LineSource, line_sources};
 use crate::core::insight::timeline::record::{load, save};
 use crate::core::memory::Memory;
-use crate::core::search::{MemoryText, MemoryTexts};
+use crate::core::memory::texts::{MemoryText, MemoryTexts};
 
 /// When the files of some folders were committed, as it was kept for a commit.
 type KeptTimes = (String, Vec<String>, HashMap<PathBuf, CommitTimes>);

@@ -13,7 +13,7 @@ use crate::core::change::history::{ChangeVerb, History, Record};
 use crate::core::disk::revision::Revision;
 use crate::core::log::touch::FileUse;
 use crate::core::memory::store::Store;
-use crate::core::search::catalog::log_title;
+
 use crate::core::search::index::Corpus;
 use crate::core::text::secret::mask;
 
@@ -48,7 +48,7 @@ impl Reason {
         Self {
             agent: agent.map_or("", |agent| agent.name()),
             session: log.map(|log| log.cited_id()).unwrap_or_default(),
-            title: log.map(|log| log_title(&log)).unwrap_or_default(),
+            title: log.map(|log| log.shown_title()).unwrap_or_default(),
             line: call.line,
             time: call.time,
             tool: call.tool.clone(),

@@ -12,6 +12,7 @@ use crate::core::memory::store::Store;
 use crate::core::search::index::{
     Corpus, CorpusMessage, Log, MessageAt, MessageFilter, Part, WantedWord, index_words,
 };
+use crate::core::search::query::Filters;
 use crate::core::text::secret::mask;
 
 /// A call in a log that touched a file.
@@ -43,16 +44,15 @@ pub(super) fn calls_touching_any(corpus: &Corpus, files: &[PathBuf]) -> Vec<Touc
     let logs = vec![true; corpus.logs().len()];
     let filter = MessageFilter {
         logs: &logs,
-        allows: None,
+        filters: &Filters::default(),
     };
     // A call that touches a file has the words of its name.
     let names = files.iter().filter_map(|file| file.file_name()?.to_str());
     let mut candidates: Vec<MessageAt> = names
         .flat_map(|name| {
-            let wanted = WantedWord::Phrase(index_words(name));
-            corpus
-                .with_words(&[wanted], Part::Calls, filter, usize::MAX)
-                .first
+            let wanted = [WantedWord::Phrase(index_words(name))];
+            let found = corpus.look_up(&wanted, &[Part::Calls]);
+            corpus.with_all(&found, filter, usize::MAX).first
         })
         .collect();
     candidates.sort_unstable();

@@ -10,10 +10,10 @@ use super::event::Event;
 use super::grip::{Expanded, Grip, GripState, Shown, event_id};
 use super::log_named_by;
 use super::project::plural;
+use crate::core::insight::sessions::captured_events;
 use crate::core::log::{Agent, MessageKind, Role};
 use crate::core::memory::citation::text_mark;
 use crate::core::memory::layout::events::CapturedEvent;
-use crate::core::search::catalog::captured_events;
 use crate::core::search::index::Corpus;
 use crate::core::text::display::safe;
 

@@ -3,9 +3,11 @@
 use super::Timeline;
 use super::grip::Grip;
 use super::summarize::Point;
+use crate::core::insight::semantic::{
+    NearHit, Passage, Semantic, near_lines, near_log, passages, question,
+};
 use crate::core::search::query::SearchArea;
 use crate::core::search::recall::{RecallRequest, Scope};
-use crate::core::search::semantic::{NearHit, Passage, Semantic, passages, question};
 use crate::core::search::{Sources, allowed_logs, allows_memory};
 
 /// What a text is of.
@@ -61,12 +63,14 @@ pub fn near(
     let texts: Vec<&str> = places.iter().map(Place::text).collect();
     let near = semantic.near(&question, &texts).into_iter();
     let hits = near.filter_map(|(at, _)| match &places[at] {
-        Place::Memory(number, passage) => {
-            Some(sources.near_lines(&sources.memories.texts[*number], passage))
-        }
+        Place::Memory(number, passage) => Some(near_lines(
+            sources,
+            &sources.memories.texts[*number],
+            passage,
+        )),
         Place::Bullet(number, point, grip) => {
             let log = sources.corpus?.log(*number)?;
-            let mut near = sources.near_log(log, grip.first_line..=grip.last_line, &point.text);
+            let mut near = near_log(sources, log, grip.first_line..=grip.last_line, &point.text);
             near.hit.time = Some(grip.timestamp);
             if let Some(session) = &grip.session {
                 near.hit.session = Some(session.clone());
@@ -82,13 +86,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::core::insight::semantic::fixture::TestModel;
+    use crate::core::insight::semantic::merge;
     use crate::core::insight::timeline::Records;
     use crate::core::insight::timeline::event::Texts;
     use crate::core::insight::timeline::summarize::{PointKind, Summarizer, Summary, SummaryInput};
-    use crate::core::search::fixture::{TestHome, TestModel, conversation};
+    use crate::core::search::fixture::{TestHome, conversation};
     use crate::core::search::query::{Query, noon};
     use crate::core::search::recall::recall;
-    use crate::core::search::semantic::merge;
 
     /// Makes a bullet of everything that is said.
     #[derive(Debug)]

@@ -8,10 +8,11 @@ use super::{
     sessions_of, summarizer,
 };
 use crate::core::Result;
+use crate::core::insight::semantic::Semantic;
+use crate::core::memory::catalog::LogCatalog;
 use crate::core::memory::layout::events::TimeSpan;
-use crate::core::search::catalog::{LogCatalog, ScopedCorpus, read_corpus};
 use crate::core::search::index::{Corpus, Deadline, Progress as _, ReadResults};
-use crate::core::search::semantic::Semantic;
+use crate::core::search::{ScopedCorpus, read_corpus};
 
 /// How many things a query returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

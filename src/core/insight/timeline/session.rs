@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::event::LogEvents;
 use super::record::{LogRecord, Source};
 use super::{Node, Timeline, stamp, tree};
+use crate::core::insight::sessions::{CapturedSession, captured_sessions};
 use crate::core::log::Agent;
-use crate::core::search::catalog::{CapturedSession, captured_sessions};
 use crate::core::search::index::Corpus;
 
 impl Timeline {

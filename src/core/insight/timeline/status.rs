@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::event::{EventList as _, LogEvents};
 use super::node::Level;
 use super::{Timeline, grips_of};
+use crate::core::insight::sessions::captured_sessions;
 use crate::core::log::Agent;
-use crate::core::search::catalog::captured_sessions;
 use crate::core::search::index::Corpus;
 
 /// The state of a timeline.

@@ -10,12 +10,12 @@ use serde::Serialize;
 use super::event::LogEvents;
 use super::grip::Grip;
 use super::json::json_time;
+use super::paragraph::{Paragraph, paragraphs};
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
 use super::tree::copied;
+use crate::core::insight::semantic::{Semantic, fuse};
 use crate::core::search::index::Corpus;
-use crate::core::search::recall::{Paragraph, paragraphs};
-use crate::core::search::semantic::{Semantic, fuse};
 use crate::core::text::Term;
 
 /// The most grips of a result.

@@ -15,7 +15,7 @@ use super::node::NodeId;
 use super::record::{LogRecord, Record};
 use super::summarize::{Point, terms};
 use crate::core::disk::parallel::on_all_cores;
-use crate::core::search::semantic::{Centre, Semantic, add, dot, shorten};
+use crate::core::insight::semantic::{Centre, Semantic, add, dot, shorten};
 use crate::core::text::{Term, words};
 
 /// The smallest cosine of a bullet with the middle of its topic.

@@ -62,7 +62,7 @@ impl<'a> Spellings<'a> {
         &self,
         atom: &Atom,
         correction: Correction,
-    ) -> Option<(String, Vec<WantedWord>)> {
+    ) -> Option<(String, Vec<WantedWord<'static>>)> {
         // What stands between two words of an atom, such as the hyphen of `load-bearing`.
         const BETWEEN: &str = "[^A-Za-z0-9\\n]{0,3}";
         if atom.mode != MatchMode::Fuzzy || atom.polarity != Polarity::Wanted {
@@ -257,8 +257,8 @@ fn fill<'a>(word: &str, to: &'a mut [char]) -> Option<&'a [char]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::MemoryTexts;
     use super::*;
+    use crate::core::memory::texts::MemoryTexts;
 
     #[test]
     fn wrong_missing_doubled_and_swapped_letters_are_counted() {

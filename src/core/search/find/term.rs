@@ -2,43 +2,35 @@
 //! test of a text, and the score of a line.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 
 use super::{SHOWN, slip};
 use crate::core::search::query::{Atom, Case, MatchMode, Polarity, Query};
 use crate::core::text::{clip, fold};
 
 /// A word or phrase of a query, and the texts that are accepted for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Term {
-    /// A regular expression, and one that is enough for a text of ASCII alone, if it differs.
-    pattern: String,
-    for_ascii: Option<String>,
-    case: Case,
+    regex: Regex,
+    /// One that is enough for a text of ASCII alone, in which no accents need be accepted.
+    for_ascii: Regex,
     /// The text of the query, folded.
     typed: String,
-    regex: LazyRegex,
 }
 
-/// The regular expression of a term, compiled when it is used first. It follows from the term, so
-/// all are equal.
-#[derive(Debug, Clone, Default)]
-struct LazyRegex(OnceLock<Option<regex::Regex>>);
-
-impl PartialEq for LazyRegex {
-    fn eq(&self, _: &Self) -> bool {
-        true
+impl PartialEq for Term {
+    fn eq(&self, other: &Self) -> bool {
+        (self.regex.as_str(), &self.typed) == (other.regex.as_str(), &other.typed)
     }
 }
 
-impl Eq for LazyRegex {}
+impl Eq for Term {}
 
 impl Term {
-    /// Returns the term that accepts an atom as it is typed.
-    pub(super) fn as_typed(atom: &Atom) -> Self {
+    /// Returns the term that accepts an atom as it is typed; `None` if its pattern would be too large.
+    pub(super) fn as_typed(atom: &Atom) -> Option<Self> {
         // A phrase may be wrapped, but does not go on in another paragraph.
         const BLANK: &str = r"(?:[ \t]*\r?\n[ \t]*|[ \t]+)";
         let pattern = |written: fn(&str) -> String| {
@@ -56,35 +48,40 @@ impl Term {
                 MatchMode::Line => format!(r"(?m)^[ \t]*{text}[ \t]*$"),
             }
         };
-        Self {
-            for_ascii: atom.text.is_ascii().then(|| pattern(regex::escape)),
-            ..Self::new(pattern(slip::accepting_accents), atom)
+        let term = Self::new(&pattern(slip::accepting_accents), atom)?;
+        if !atom.text.is_ascii() {
+            return Some(term);
         }
+        // ASCII letters are found faster without their relatives beyond ASCII.
+        let is_word = atom.mode == MatchMode::Word;
+        Some(Self {
+            for_ascii: compiled(&pattern(regex::escape), atom.case, is_word)?,
+            ..term
+        })
     }
 
     /// Returns the term that accepts what matches a pattern instead of an atom.
-    pub(super) fn with_slips(atom: &Atom, pattern: String) -> Self {
+    pub(super) fn with_slips(atom: &Atom, pattern: &str) -> Option<Self> {
         Self::new(pattern, atom)
     }
 
     /// Returns the term that accepts the letters of an atom in their order.
-    pub(super) fn letters(atom: &Atom) -> Self {
+    pub(super) fn letters(atom: &Atom) -> Option<Self> {
         let letters: Vec<String> = atom
             .text
             .chars()
             .map(|letter| regex::escape(letter.encode_utf8(&mut [0; 4])))
             .collect();
-        Self::new(letters.join(r"[^\n]{0,40}?"), atom)
+        Self::new(&letters.join(r"[^\n]{0,40}?"), atom)
     }
 
-    fn new(pattern: String, atom: &Atom) -> Self {
-        Self {
-            pattern,
-            for_ascii: None,
-            regex: LazyRegex::default(),
-            case: atom.case,
+    fn new(pattern: &str, atom: &Atom) -> Option<Self> {
+        let regex = compiled(pattern, atom.case, true)?;
+        Some(Self {
+            for_ascii: regex.clone(),
+            regex,
             typed: fold(&atom.text).into_owned(),
-        }
+        })
     }
 
     /// Returns the length of the text of the query.
@@ -92,71 +89,50 @@ impl Term {
         self.typed.len()
     }
 
-    /// Returns the regular expression of the accepted texts; `None` if it would be too large.
-    pub fn regex(&self) -> Option<&regex::Regex> {
-        let compiled = self.regex.0.get_or_init(|| {
-            regex::RegexBuilder::new(&self.pattern)
-                .case_insensitive(self.case == Case::Ignored)
-                .build()
-                .ok()
-        });
-        compiled.as_ref()
+    /// Returns the regular expression of the accepted texts.
+    pub fn regex(&self) -> &Regex {
+        &self.regex
     }
 
-    fn compiled(&self) -> Option<TermRegexes> {
-        let compiled = |pattern: &str| {
-            RegexBuilder::new(pattern)
-                .case_insensitive(self.case == Case::Ignored)
-                // ASCII letters are found faster without their relatives beyond ASCII, among which
-                // a word may end.
-                .unicode(!pattern.is_ascii() || pattern.contains(r"\b{"))
-                .build()
-                .ok()
-        };
-        let any = compiled(&self.pattern)?;
-        let ascii = match &self.for_ascii {
-            Some(pattern) => compiled(pattern)?,
-            None => any.clone(),
-        };
-        Some(TermRegexes { ascii, any })
+    fn letter_count(&self) -> u32 {
+        u32::try_from(self.typed.chars().count())
+            .unwrap_or(u32::MAX)
+            .max(1)
     }
-}
 
-/// The regular expressions of a term: most texts are ASCII, in which no accents need be accepted.
-#[derive(Clone)]
-struct TermRegexes {
-    ascii: Regex,
-    any: Regex,
-}
-
-impl TermRegexes {
+    /// Returns the regular expression for a text.
     fn of(&self, text: &str) -> &Regex {
         if text.is_ascii() {
-            &self.ascii
+            &self.for_ascii
         } else {
-            &self.any
+            &self.regex
         }
     }
 }
 
+fn compiled(pattern: &str, case: Case, is_unicode: bool) -> Option<Regex> {
+    RegexBuilder::new(pattern)
+        .case_insensitive(case == Case::Ignored)
+        .unicode(is_unicode)
+        .build()
+        .ok()
+}
+
 /// The terms of a query, compiled to be tested on texts.
-#[derive(Clone)]
 pub(super) struct TermMatcher {
     /// The longest first: it is searched, the others are tested where it is found.
-    wanted: Vec<CompiledTerm>,
-    unwanted: Vec<TermRegexes>,
+    wanted: Vec<OrderedTerm>,
+    unwanted: Vec<Term>,
     /// Whether the terms may be on different lines of a text.
     crosses_lines: bool,
     /// How many bytes before and behind a line the other terms may be.
     reach: usize,
 }
 
-#[derive(Clone)]
-struct CompiledTerm {
+struct OrderedTerm {
     /// The position in the query.
     order: usize,
-    regexes: TermRegexes,
-    typed: String,
+    term: Term,
     letters: u32,
 }
 
@@ -178,23 +154,21 @@ const SHORT: u32 = 30;
 const IN_ORDER: u32 = 10;
 
 impl TermMatcher {
-    /// Compiles the terms of the query's wanted atoms; `None` if a term is too large, so that
-    /// nothing can match.
-    pub(super) fn new(query: &Query, terms: &[Term]) -> Option<Self> {
-        let mut wanted = Vec::new();
-        for (order, term) in terms.iter().enumerate() {
-            wanted.push(CompiledTerm {
-                order,
-                regexes: term.compiled()?,
-                letters: u32::try_from(term.typed.chars().count()).ok()?.max(1),
-                typed: term.typed.clone(),
-            });
-        }
+    /// Returns what finds the lines with these terms, for the wanted atoms of a query; `None` if an
+    /// unwanted one is too large.
+    pub(super) fn new(query: &Query, terms: Vec<Term>) -> Option<Self> {
+        let wanted = terms.into_iter().enumerate();
+        let wanted = wanted.map(|(order, term)| OrderedTerm {
+            order,
+            letters: term.letter_count(),
+            term,
+        });
+        let mut wanted: Vec<OrderedTerm> = wanted.collect();
         wanted.sort_by_key(|term| std::cmp::Reverse(term.letters));
         let mut unwanted = Vec::new();
         for atom in &query.atoms {
             if atom.polarity == Polarity::Unwanted {
-                unwanted.push(Term::as_typed(atom).compiled()?);
+                unwanted.push(Term::as_typed(atom)?);
             }
         }
         let is_free = |atom: &Atom| {
@@ -209,6 +183,13 @@ impl TermMatcher {
         })
     }
 
+    /// Returns the terms, in the order of the query.
+    pub(super) fn terms(&self) -> Vec<Term> {
+        let mut terms: Vec<&OrderedTerm> = self.wanted.iter().collect();
+        terms.sort_by_key(|term| term.order);
+        terms.into_iter().map(|term| term.term.clone()).collect()
+    }
+
     /// Accepts terms that are far apart in a text, too.
     pub(super) fn far_apart(self) -> Self {
         Self {
@@ -219,11 +200,10 @@ impl TermMatcher {
 
     /// Whether all terms but the first are near the line in this place.
     fn has_all_near(&self, text: &str, line: Range<usize>) -> bool {
-        let bytes = text.as_bytes();
-        let from = line.start.saturating_sub(self.reach);
-        let to = line.end.saturating_add(self.reach).min(bytes.len());
+        let from = clip(text, line.start.saturating_sub(self.reach)).len();
+        let to = clip(text, line.end.saturating_add(self.reach)).len();
         let mut others = self.wanted[1..].iter();
-        others.all(|term| term.regexes.of(text).is_match(&bytes[from..to]))
+        others.all(|term| term.term.of(text).is_match(&text[from..to]))
     }
 
     /// Passes the offset and the score of each matching line to `take`. If the terms are
@@ -234,20 +214,20 @@ impl TermMatcher {
         };
         let bytes = text.as_bytes();
         let mut others = others.iter();
-        if others.any(|term| !term.regexes.of(text).is_match(bytes)) {
+        if others.any(|term| !term.term.of(text).is_match(text)) {
             return;
         }
         let mut best: Option<(u32, usize)> = None;
         let mut is_found = false;
         let mut from = 0;
-        let first = first.regexes.of(text);
-        while let Some(found) = first.find_at(bytes, from) {
+        let first = first.term.of(text);
+        while let Some(found) = first.find_at(text, from) {
             let start = memrchr(b'\n', &bytes[..found.start()]).map_or(0, |at| at + 1);
             let rest = &bytes[found.end()..];
             let end = found.end() + memchr(b'\n', rest).unwrap_or(rest.len());
             let line = text.get(start..end).unwrap_or_default();
             let mut unwanted = self.unwanted.iter();
-            let is_unwanted = unwanted.any(|term| term.of(line).is_match(line.as_bytes()));
+            let is_unwanted = unwanted.any(|term| term.of(line).is_match(line));
             if !is_unwanted {
                 let (score, has_all) = self.score(line);
                 if has_all {
@@ -276,15 +256,11 @@ impl TermMatcher {
             (score, has_all)
         } else {
             let mut terms = self.wanted.iter();
-            (
-                score,
-                terms.all(|term| term.regexes.of(line).is_match(line.as_bytes())),
-            )
+            (score, terms.all(|term| term.term.of(line).is_match(line)))
         }
     }
 
     fn score_shown(&self, line: &str) -> (u32, bool) {
-        let bytes = line.as_bytes();
         let (mut score, mut letters, mut is_whole) = (0, 0, true);
         let mut places: Vec<(usize, Range<usize>)> = Vec::new();
         for term in &self.wanted {
@@ -293,10 +269,10 @@ impl TermMatcher {
                 let text = line.get(place.clone()).unwrap_or_default();
                 let folded = fold(text);
                 // Mostly it is what was typed.
-                let slips = if folded == term.typed {
+                let slips = if folded == term.term.typed {
                     Some(0)
                 } else {
-                    slip::distance(&folded, &term.typed, 2)
+                    slip::distance(&folded, &term.term.typed, 2)
                 };
                 let slips = slips.map_or(2, |slips| slips as u32);
                 (
@@ -306,7 +282,7 @@ impl TermMatcher {
             };
             // Of equal ones the first.
             let mut best: Option<(u32, Range<usize>)> = None;
-            for found in term.regexes.of(line).find_iter(bytes).take(TRIES) {
+            for found in term.term.of(line).find_iter(line).take(TRIES) {
                 let one = worth_of(found.range());
                 if best.as_ref().is_none_or(|best| one.0 > best.0) {
                     best = Some(one);

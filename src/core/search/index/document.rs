@@ -1,11 +1,9 @@
 //! The documents of the index, one for each message: how they are indexed and stored.
 
-use serde::{Deserialize, Serialize};
 use tantivy::TantivyDocument;
-use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentDeserializer};
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, OwnedValue, STORED, Schema,
-    TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing,
+    TextOptions,
 };
 
 use super::{CorpusMessage, Part, tokenizer};
@@ -41,8 +39,10 @@ pub(super) struct Fields {
     identity: Field,
     /// The text of each part and its words; a message has one of them.
     words: [Field; Part::ALL.len()],
-    /// What else is stored of a message, with a checksum.
-    more: Field,
+    /// The size of a text that is not stored whole.
+    pub(super) length: Field,
+    pub(super) tool: Field,
+    pub(super) session: Field,
 }
 
 impl Fields {
@@ -69,7 +69,9 @@ impl Fields {
                 schema.add_text_field("called", text(IndexRecordOption::WithFreqs)),
                 schema.add_text_field("result", text(IndexRecordOption::Basic)),
             ],
-            more: schema.add_bytes_field("more", STORED),
+            length: schema.add_u64_field("length", STORED),
+            tool: schema.add_text_field("tool", STORED),
+            session: schema.add_text_field("session", STORED),
         };
         (schema.build(), fields)
     }
@@ -98,7 +100,14 @@ impl Fields {
             document.add_u64(self.identity, identity);
         }
         document.add_text(self.words(part), message.text);
-        document.add_bytes(self.more, &StoredMessage::encode(message));
+        if message.length > message.text.len() as u64 {
+            document.add_u64(self.length, message.length);
+        }
+        for (field, name) in [(self.tool, message.tool), (self.session, message.session)] {
+            if let Some(name) = name {
+                document.add_text(field, clip(name, LONGEST_NAME));
+            }
+        }
         document
     }
 }
@@ -145,91 +154,6 @@ impl Marks {
     }
 }
 
-/// A message as it is stored: its text, and the other fields behind a checksum of all.
-#[derive(Debug, Default)]
-pub(super) struct StoredMessage {
-    text: String,
-    more: Vec<u8>,
-}
-
-/// The fields of a stored message beside its text.
-#[derive(Serialize, Deserialize)]
-struct MessageFields<'a> {
-    line: u64,
-    marks: u64,
-    time: Option<i64>,
-    length: u64,
-    tool: Option<&'a str>,
-    session: Option<&'a str>,
-}
-
-impl StoredMessage {
-    /// Returns all fields but the text.
-    fn encode(message: &CorpusMessage<'_>) -> Vec<u8> {
-        let fields = MessageFields {
-            line: message.line,
-            marks: Marks::of(message).0,
-            time: message.time,
-            length: message.length,
-            tool: message.tool.map(|name| clip(name, LONGEST_NAME)),
-            session: message.session.map(|name| clip(name, LONGEST_NAME)),
-        };
-        // Plain values in memory: encoding them cannot fail.
-        let mut bytes = postcard::to_stdvec(&fields).unwrap_or_default();
-        let sum = checksum([bytes.as_slice(), message.text.as_bytes()]);
-        bytes.extend(sum.to_le_bytes());
-        bytes
-    }
-
-    /// Returns the message, of the log with this index and with this identity; `None` if it is
-    /// damaged.
-    pub(super) fn message(&self, log: usize, identity: Option<u64>) -> Option<CorpusMessage<'_>> {
-        let (fields, sum) = self.more.split_last_chunk()?;
-        if checksum([fields, self.text.as_bytes()]) != u32::from_le_bytes(*sum) {
-            return None;
-        }
-        let fields: MessageFields<'_> = postcard::from_bytes(fields).ok()?;
-        let (role, kind, origin) = Marks(fields.marks).decode()?;
-        Some(CorpusMessage {
-            log,
-            line: fields.line,
-            role,
-            kind,
-            origin,
-            time: fields.time,
-            text: &self.text,
-            length: fields.length,
-            identity,
-            tool: fields.tool,
-            session: fields.session,
-        })
-    }
-}
-
-impl DocumentDeserialize for StoredMessage {
-    fn deserialize<'de, D>(mut document: D) -> Result<Self, DeserializeError>
-    where
-        D: DocumentDeserializer<'de>,
-    {
-        let mut message = Self::default();
-        while let Some((_, value)) = document.next_field::<OwnedValue>()? {
-            match value {
-                OwnedValue::Str(text) => message.text = text,
-                OwnedValue::Bytes(more) => message.more = more,
-                _ => return Err(DeserializeError::custom("no field of a message")),
-            }
-        }
-        Ok(message)
-    }
-}
-
-/// Returns the checksum of some bytes.
-pub(super) fn checksum<const N: usize>(parts: [&[u8]; N]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    parts.iter().for_each(|part| hasher.update(part));
-    hasher.finalize()
-}
-
 impl<'a> CorpusMessage<'a> {
     /// Returns the message as it is stored; `log` is left 0.
     pub(super) fn of(message: &'a log::Message) -> Self {
@@ -269,42 +193,4 @@ fn identity_of(message: &log::Message) -> Option<u64> {
     hash.as_bytes()
         .first_chunk()
         .map(|first| u64::from_le_bytes(*first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_comes_back_and_a_damaged_one_does_not() {
-        for role in ROLES {
-            for kind in KINDS {
-                for origin in ORIGINS {
-                    let message = CorpusMessage {
-                        log: 3,
-                        line: 7,
-                        role,
-                        kind,
-                        origin,
-                        time: Some(-5),
-                        text: "naïve text",
-                        length: 99,
-                        identity: Some(1),
-                        tool: Some("Bash"),
-                        session: None,
-                    };
-                    let mut stored = StoredMessage {
-                        text: message.text.to_owned(),
-                        more: StoredMessage::encode(&message),
-                    };
-                    assert_eq!(stored.message(3, Some(1)), Some(message));
-                    stored.more[1] ^= 1;
-                    assert_eq!(stored.message(3, Some(1)), None);
-                    stored.more[1] ^= 1;
-                    stored.text.push('!');
-                    assert_eq!(stored.message(3, Some(1)), None);
-                }
-            }
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::table::LogRow;
 use super::{Corpus, Part};
 use crate::core::log::{Agent, Head, Role, Skipped, is_named, marked_id};
+use crate::core::text::display::safe_line;
 
 /// A log of the corpus.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +70,21 @@ impl<'a> Log<'a> {
     /// Returns the earliest and the latest time of any message.
     pub fn span(&self) -> Option<(i64, i64)> {
         self.row.span
+    }
+
+    /// Returns the time of the last message, or else of the last change of its file.
+    pub fn last_activity(&self) -> i64 {
+        let last_message = self.span().map(|(_, last)| last);
+        last_message.or(self.modified()).unwrap_or(0)
+    }
+
+    /// Returns what the log is called, with secrets masked; see [`Head::name`].
+    pub fn shown_title(&self) -> String {
+        if let Some(title) = self.title() {
+            return safe_line(title);
+        }
+        let head = self.facts().map(|(head, _)| head).unwrap_or_default();
+        safe_line(head.name(None).unwrap_or_default())
     }
 
     /// Returns the number of prompts that the user wrote.

@@ -29,13 +29,13 @@ use tantivy::{
 use super::directory::CacheDirectory;
 use super::document::Fields;
 use super::lookup::may_have;
-use super::source::{LineEnd, LogReader, MessageListener, ReadOutcome, ResumePoint};
 use super::table::{Content, LogKey, LogRow, Table, key_of};
 use super::{
-    BuildOptions, BuildProgress, Corpus, CorpusMessage, OF_LINE_BITS, Part, Progress, ReadResults,
-    tokenizer,
+    BuildProgress, Corpus, CorpusMessage, OF_LINE_BITS, Part, Progress, ReadResults, tokenizer,
 };
+use crate::core::disk::parallel::all_cores;
 use crate::core::disk::private;
+use crate::core::log::reader::{LogReader, ReadOutcome};
 use crate::core::log::{self, LogFile};
 use crate::core::{Error, Result};
 
@@ -58,12 +58,12 @@ const LITTLE_MEMORY: usize = 3 * 1024 * 1024;
 pub(super) fn refresh(
     cache: &Path,
     logs: &[LogFile],
-    options: BuildOptions,
+    results: ReadResults,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
     let started = Instant::now();
     // A log that cannot be read is not an error here, so any error is the cache's.
-    let why = match refresh_cache(cache, logs, options, progress) {
+    let why = match refresh_cache(cache, logs, results, progress) {
         Ok(corpus) => return Ok(corpus),
         Err(why) => why,
     };
@@ -79,10 +79,9 @@ pub(super) fn refresh(
         index: in_memory(cache)?,
         is_in_memory: true,
         logs,
-        options,
     };
     let table = Table::default();
-    let plan = Plan::new(&table, logs, options.results);
+    let plan = Plan::new(&table, logs, results);
     let mut built = build.run(table, &plan, progress)?;
     if is_held_up && in_time.is_over() && built.left > 0 {
         // Who asks again waits as long again.
@@ -123,43 +122,35 @@ impl Progress for InTime<'_> {
 fn refresh_cache(
     cache: &Path,
     logs: &[LogFile],
-    options: BuildOptions,
+    results: ReadResults,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
-    let last = Corpus::open_without_logs(cache);
-    if let Some(last) = last {
-        let plan = Plan::new(&last.table, logs, options.results);
-        if plan.is_idle() {
-            return Ok(last.with_rows(plan.listed));
-        }
-        private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
-        return match lock(cache, SHORT_WAIT)? {
-            Some(lock) => build_cache(cache, lock, logs, options, progress),
-            None => {
-                let old = plan.read.len();
-                let note = format!(
-                    "{}: another tome reads the logs, or was stopped meanwhile; logs that \
-                     changed since ({old}) are searched as they were read last",
-                    cache.display()
-                );
-                Ok(Corpus {
-                    is_held_up: true,
-                    notes: (old > 0).then_some(note).into_iter().collect(),
-                    ..last.with_rows(plan.listed)
-                })
-            }
-        };
-    }
-    private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
-    // Without a commit there is nothing to answer with, so that the first one is waited for.
     let started = Instant::now();
     loop {
+        let last = Corpus::open_without_logs(cache);
+        let last = last.map(|last| (Plan::new(&last.table, logs, results), last));
+        let last = match last {
+            Some((plan, last)) if plan.is_idle() => return Ok(last.with_rows(plan.listed)),
+            last => last,
+        };
+        private::create_dir(cache).map_err(|error| Error::io(cache, error))?;
         if let Some(lock) = lock(cache, SHORT_WAIT)? {
-            return build_cache(cache, lock, logs, options, progress);
+            return build_cache(cache, lock, logs, results, progress);
         }
-        if let Some(last) = Corpus::open_without_logs(cache) {
-            return Ok(last.with_logs(logs));
+        if let Some((plan, last)) = last {
+            let old = plan.read.len();
+            let note = format!(
+                "{}: another tome reads the logs, or was stopped meanwhile; logs that \
+                 changed since ({old}) are searched as they were read last",
+                cache.display()
+            );
+            return Ok(Corpus {
+                is_held_up: true,
+                notes: (old > 0).then_some(note).into_iter().collect(),
+                ..last.with_rows(plan.listed)
+            });
         }
+        // Without a commit there is nothing to answer with, so that the first one is waited for.
         if started.elapsed() > LONG_WAIT {
             let busy = io::Error::new(
                 io::ErrorKind::WouldBlock,
@@ -182,41 +173,34 @@ fn build_cache(
     cache: &Path,
     _lock: File,
     logs: &[LogFile],
-    options: BuildOptions,
+    results: ReadResults,
     progress: &dyn Progress,
 ) -> Result<Corpus> {
     // Another build may have finished while this one waited for the lock.
     let (index, table) = match Corpus::open_without_logs(cache) {
         Some(last) => {
-            let plan = Plan::new(&last.table, logs, options.results);
-            if plan.is_idle() {
-                return Ok(last.with_rows(plan.listed));
-            }
-            let (index, mut table) = (last.index(), last.table);
+            let (index, mut table) = (last.searcher.index().clone(), last.table);
             table.load_states(cache);
             (index, table)
         }
         None => (create(cache)?, Table::default()),
     };
-    let plan = Plan::new(&table, logs, options.results);
+    let plan = Plan::new(&table, logs, results);
     let build = Build {
         cache,
         index,
         is_in_memory: false,
         logs,
-        options,
     };
-    match build.run(table, &plan, progress) {
-        Ok(built) => build.corpus(built, None),
-        Err(error) => {
-            // On a full disk, what was written in vain would otherwise stay for good.
-            build.sweep();
-            if let Some(last) = Corpus::open_without_logs(cache) {
-                last.table.delete_others(cache);
-            }
-            Err(error)
+    let built = build.run(table, &plan, progress);
+    if built.is_err() {
+        // On a full disk, what was written in vain would otherwise stay for good.
+        build.sweep();
+        if let Some(last) = Corpus::open_without_logs(cache) {
+            last.table.delete_others(cache);
         }
     }
+    build.corpus(built?, None)
 }
 
 /// Acquires the build lock; `None` if another build holds it for longer than this.
@@ -359,7 +343,6 @@ struct Build<'a> {
     index: Index,
     is_in_memory: bool,
     logs: &'a [LogFile],
-    options: BuildOptions,
 }
 
 /// The result of a build.
@@ -371,21 +354,13 @@ struct Built {
     left: usize,
 }
 
-/// A log that was read.
+/// A log that was read, or could not be.
 struct ReadLog {
-    listed: usize,
-    row: LogRow,
+    task: Task,
+    /// The owner of the messages that were added.
+    owner: u64,
+    read: Result<LogRow>,
     note: Option<String>,
-}
-
-/// The results of one round.
-#[derive(Default)]
-struct Round {
-    read: Vec<ReadLog>,
-    /// The logs that could not be read, and why; those that are gone have no error.
-    failed: Vec<(usize, Option<Error>)>,
-    /// The owners whose messages are not of any log.
-    abandoned: Vec<u64>,
 }
 
 impl Build<'_> {
@@ -395,22 +370,15 @@ impl Build<'_> {
         let costs: Vec<u64> = tasks.iter().map(|task| self.cost(&table, task)).collect();
         let total: u64 = costs.iter().sum();
         let mut writer = self.writer()?;
-        let owner = Fields::schema().1.owner;
-        let forget = |writer: &IndexWriter, number: u64| {
-            if number != 0 {
-                writer.delete_term(Term::from_field_u64(owner, number));
-            }
+        let forget = |writer: &IndexWriter, owner: u64| {
+            let field = Fields::schema().1.owner;
+            writer.delete_term(Term::from_field_u64(field, owner));
         };
-        for row in &plan.gone {
-            let row = &table.logs[*row];
-            forget(&writer, row.owner);
-            forget(&writer, row.tail_owner);
-        }
         let mut rows: Vec<Option<LogRow>> = table.logs.drain(..).map(Some).collect();
         for row in &plan.gone {
-            rows[*row] = None;
+            let gone = rows[*row].take();
+            gone.iter().for_each(|row| forget(&writer, row.owner));
         }
-        let mut new: Vec<Option<LogRow>> = Vec::new();
         let (mut unread, mut notes) = (Vec::new(), Vec::new());
         let done = (AtomicUsize::new(0), AtomicU64::new(0));
         let next_owner = AtomicU64::new(table.next_owner.max(1));
@@ -440,45 +408,33 @@ impl Build<'_> {
                 !progress.is_cancelled()
             };
             let round = reading.run(bytes, &done, &go_on)?;
-            for number in round.abandoned {
-                forget(&writer, number);
-            }
-            let by_listed: HashMap<usize, Option<usize>> = tasks[from..to]
-                .iter()
-                .map(|task| (task.listed, task.row))
-                .collect();
-            let old_row = |listed: usize| by_listed.get(&listed).copied().flatten();
-            for (listed, error) in round.failed {
-                if let Some(old) = old_row(listed).and_then(|row| rows[row].take()) {
-                    forget(&writer, old.owner);
-                    forget(&writer, old.tail_owner);
-                }
-                unread.extend(error);
-            }
-            for log in round.read {
+            for log in round {
+                let old = log.task.row.and_then(|row| rows[row].take());
                 notes.extend(log.note);
-                match old_row(log.listed) {
-                    Some(row) => {
-                        if let Some(old) = rows[row].replace(log.row) {
-                            let kept = &rows[row];
-                            let is_kept = |number| {
-                                let owners = kept.iter().map(|row| [row.owner, row.tail_owner]);
-                                owners.flatten().any(|owner| owner == number)
-                            };
-                            for number in [old.owner, old.tail_owner] {
-                                if !is_kept(number) {
-                                    forget(&writer, number);
-                                }
-                            }
+                let kept = match log.read {
+                    Ok(row) => {
+                        let kept = row.owner;
+                        match log.task.row {
+                            Some(at) => rows[at] = Some(row),
+                            None => rows.push(Some(row)),
                         }
+                        Some(kept)
                     }
-                    None => new.push(Some(log.row)),
-                }
+                    Err(error) => {
+                        // A log that is gone by now is no error.
+                        let is_gone = matches!(error, Error::NotFound { .. });
+                        unread.extend((!is_gone).then_some(error));
+                        None
+                    }
+                };
+                let owners = old.iter().map(|old| old.owner).chain([log.owner]);
+                let left = owners.filter(|owner| kept != Some(*owner));
+                left.for_each(|owner| forget(&writer, owner));
             }
             from = to;
             table.number += 1;
             table.next_owner = next_owner.load(Ordering::Relaxed);
-            table.logs = rows.iter().chain(&new).flatten().cloned().collect();
+            table.logs = rows.iter().flatten().cloned().collect();
             self.commit(&mut writer, &table)?;
             if from == tasks.len() || progress.is_cancelled() {
                 break;
@@ -496,7 +452,8 @@ impl Build<'_> {
 
     /// Returns the corpus that was built; `cache_error` says why it is only in memory.
     fn corpus(&self, built: Built, cache_error: Option<Error>) -> Result<Corpus> {
-        let corpus = Corpus::new(self.cache, self.index.clone(), built.table)?;
+        let corpus = Corpus::of(self.cache, &self.index, built.table);
+        let corpus = corpus.map_err(|error| self.failed(error))?;
         Ok(Corpus {
             unread: built.unread,
             notes: built.notes,
@@ -630,14 +587,10 @@ impl Reading<'_> {
         bytes: u64,
         done: &(AtomicUsize, AtomicU64),
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Round> {
-        let threads = match bytes {
-            0..WORTH_A_THREAD => 1,
-            _ => self.build.options.threads.clamp(1, self.tasks.len().max(1)),
-        };
-        let memory = match bytes {
-            0..WORTH_A_THREAD => LITTLE_MEMORY,
-            _ => MEMORY,
+    ) -> Result<Vec<ReadLog>> {
+        let (threads, memory) = match bytes {
+            0..WORTH_A_THREAD => (1, LITTLE_MEMORY),
+            _ => (all_cores().min(self.tasks.len()), MEMORY),
         };
         let work = || Indexer::new(self, memory).work(done, go_on);
         std::thread::scope(|scope| {
@@ -647,13 +600,7 @@ impl Reading<'_> {
                 let other = other
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                whole = whole.and_then(|mut whole| {
-                    let other = other?;
-                    whole.read.extend(other.read);
-                    whole.failed.extend(other.failed);
-                    whole.abandoned.extend(other.abandoned);
-                    Ok(whole)
-                });
+                whole = whole.and_then(|whole| Ok([whole, other?].into_iter().flatten().collect()));
             }
             whole
         })
@@ -689,57 +636,9 @@ struct CurrentLog {
     /// Which parts are added to the index.
     parts: [bool; Part::ALL.len()],
     owner: u64,
-    tail_owner: u64,
     content: Content,
-    tail: Content,
     /// The line of the last message, and the number of messages of that line before it.
     last: (u64, u64),
-}
-
-impl MessageListener for Indexer<'_> {
-    fn on_message(&mut self, line: LineEnd, message: &log::Message) {
-        let part = Part::of(message.kind);
-        let (last, number) = self.log.last;
-        let number = if last == message.line { number + 1 } else { 0 };
-        self.log.last = (message.line, number);
-        if !self.log.parts[part.number()] || self.failure.is_some() {
-            return;
-        }
-        let owner = match line {
-            LineEnd::Whole => self.log.owner,
-            LineEnd::Open => {
-                if self.log.tail_owner == 0 {
-                    self.log.tail_owner = self.new_owner();
-                }
-                self.log.tail_owner
-            }
-        };
-        let message = CorpusMessage::of(message);
-        let mut content = Content::default();
-        content.text[part.number()] = message.text.len() as u64;
-        content.roles[message.role as usize] = 1;
-        self.log.content.add(&content);
-        if line == LineEnd::Open {
-            self.log.tail.add(&content);
-        }
-        let place = message.line << OF_LINE_BITS | number.min((1 << OF_LINE_BITS) - 1);
-        let document = self.fields.document(owner, place, &message);
-        let added = match part {
-            Part::Calls => {
-                self.calls_bytes += message.text.len();
-                self.calls.push(document);
-                if self.calls_bytes > MOST_CALLS {
-                    self.add_calls()
-                } else {
-                    Ok(())
-                }
-            }
-            Part::Words | Part::Results => self.add(part, document),
-        };
-        if let Err(error) = added {
-            self.failure = Some(error);
-        }
-    }
 }
 
 impl<'a> Indexer<'a> {
@@ -756,8 +655,33 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    fn new_owner(&self) -> u64 {
-        self.reading.next_owner.fetch_add(1, Ordering::Relaxed)
+    /// Adds a message of the log that is being read.
+    fn take(&mut self, message: &log::Message) {
+        let part = Part::of(message.kind);
+        let (last, number) = self.log.last;
+        let number = if last == message.line { number + 1 } else { 0 };
+        self.log.last = (message.line, number);
+        if !self.log.parts[part.number()] || self.failure.is_some() {
+            return;
+        }
+        let message = CorpusMessage::of(message);
+        self.log.content.text[part.number()] += message.text.len() as u64;
+        self.log.content.roles[message.role as usize] += 1;
+        let place = message.line << OF_LINE_BITS | number.min((1 << OF_LINE_BITS) - 1);
+        let document = self.fields.document(self.log.owner, place, &message);
+        let added = match part {
+            Part::Calls => {
+                self.calls_bytes += message.text.len();
+                self.calls.push(document);
+                if self.calls_bytes > MOST_CALLS {
+                    self.add_calls()
+                } else {
+                    Ok(())
+                }
+            }
+            Part::Words | Part::Results => self.add(part, document),
+        };
+        self.failure = added.err();
     }
 
     fn add(&mut self, part: Part, document: TantivyDocument) -> tantivy::Result<()> {
@@ -819,8 +743,8 @@ impl<'a> Indexer<'a> {
         mut self,
         (logs_done, bytes_done): &(AtomicUsize, AtomicU64),
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Round> {
-        let mut round = Round::default();
+    ) -> Result<Vec<ReadLog>> {
+        let mut round = Vec::new();
         let mut reader = LogReader::default();
         let build = self.reading.build;
         while go_on() {
@@ -840,16 +764,21 @@ impl<'a> Indexer<'a> {
             if let Some(error) = self.failure.take() {
                 return Err(build.failed(error));
             }
-            match result {
-                Ok(outcome) => round.read.push(self.finish(task, log, outcome)),
-                Err(error) => {
-                    round
-                        .abandoned
-                        .extend([self.log.owner, self.log.tail_owner]);
-                    let why = Some(error).filter(|error| !matches!(error, Error::NotFound { .. }));
-                    round.failed.push((task.listed, why));
-                }
-            }
+            let note = result
+                .as_ref()
+                .ok()
+                .and_then(|read| read.skipped.over_limits());
+            round.push(ReadLog {
+                task: *task,
+                owner: self.log.owner,
+                read: result.map(|outcome| LogRow {
+                    owner: self.log.owner,
+                    content: self.log.content,
+                    has_results: task.with_results,
+                    ..LogRow::of(log, &outcome)
+                }),
+                note: note.map(|note| format!("{}: {note}", log.path.display())),
+            });
         }
         for part in [Part::Words, Part::Results] {
             self.flush(part).map_err(|error| build.failed(error))?;
@@ -866,16 +795,16 @@ impl<'a> Indexer<'a> {
         old: Option<&LogRow>,
     ) -> Result<ReadOutcome> {
         let unchanged = old.filter(|row| row.is_listed_as(log));
-        if let Some(row) = unchanged.filter(|row| row.tail_owner == 0 && !row.has_results) {
+        if let Some(row) = unchanged.filter(|row| !row.has_results) {
             self.log = CurrentLog {
                 parts: Part::ALL.map(|part| part == Part::Results),
                 owner: row.owner,
                 content: row.content,
                 ..CurrentLog::default()
             };
-            let outcome = reader.read((log, true), self)?;
+            let outcome = reader.read((log, true), &mut |message| self.take(message))?;
             // Else it has changed since it was listed.
-            if outcome.progress.bytes == row.progress.bytes {
+            if outcome.position.bytes == row.progress.bytes {
                 return Ok(outcome);
             }
         }
@@ -887,48 +816,20 @@ impl<'a> Indexer<'a> {
             self.log = CurrentLog {
                 parts,
                 owner: row.owner,
-                content: row.content.without(&row.tail),
+                content: row.content,
                 ..CurrentLog::default()
             };
-            let left = ResumePoint { row, carry };
-            if let Some(outcome) = reader.resume((log, with_results), left, self)? {
+            let left = (row.progress, carry);
+            let take = &mut |message: &log::Message| self.take(message);
+            if let Some(outcome) = reader.resume((log, with_results), left, take)? {
                 return Ok(outcome);
             }
         }
         self.log = CurrentLog {
             parts,
-            owner: self.new_owner(),
+            owner: self.reading.next_owner.fetch_add(1, Ordering::Relaxed),
             ..CurrentLog::default()
         };
-        reader.read((log, with_results), self)
-    }
-
-    /// Returns the row of a log that has been read.
-    fn finish(&self, task: &Task, log: &LogFile, outcome: ReadOutcome) -> ReadLog {
-        let head = &outcome.head;
-        let title = head.entitled(log.title.as_deref());
-        let mut row = LogRow {
-            agent: log.agent as u32,
-            size: log.size,
-            modified: log.modified,
-            changed: log.changed,
-            inode: outcome.inode,
-            owner: self.log.owner,
-            tail_owner: self.log.tail_owner,
-            progress: outcome.progress,
-            turns: head.turns,
-            span: head.first.zip(head.last),
-            content: self.log.content,
-            tail: self.log.tail,
-            has_results: task.with_results,
-            ..LogRow::default()
-        };
-        row.describe(log, title, head, outcome.skipped, outcome.carry.as_ref());
-        let note = outcome.skipped.over_limits();
-        ReadLog {
-            listed: task.listed,
-            row,
-            note: note.map(|note| format!("{}: {note}", log.path.display())),
-        }
+        reader.read((log, with_results), &mut |message| self.take(message))
     }
 }

@@ -12,13 +12,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Part;
-use super::document::checksum;
 use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
 use crate::core::disk::private;
+use crate::core::log::reader::{ReadOutcome, ReadPosition};
 use crate::core::log::{Agent, Carry, Head, LogFile, Skipped};
 
 /// The version of the cache; one of another version is built anew.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// The beginning of the names of tables.
 const PREFIX: &str = "logs.";
 
@@ -49,19 +49,14 @@ pub(super) struct LogRow {
     pub(super) modified: Option<i64>,
     /// See [`LogFile::changed`].
     pub(super) changed: Option<i64>,
-    pub(super) inode: u64,
     /// The number that its messages share, never used again if the log is read anew.
     pub(super) owner: u64,
-    /// The number of the messages of its last line while that has no line break; 0 for none.
-    pub(super) tail_owner: u64,
     pub(super) progress: ReadPosition,
     pub(super) turns: u64,
     /// The earliest and the latest time of any message.
     pub(super) span: Option<(i64, i64)>,
-    /// What its messages hold, including those of the last line.
+    /// What its messages hold.
     pub(super) content: Content,
-    /// What the messages of the last line hold, while that has no line break.
-    pub(super) tail: Content,
     /// Whether the results of its tools were read.
     pub(super) has_results: bool,
     /// The state of the decoder for the next reading, encoded; empty if there is none. It is in a file
@@ -80,17 +75,6 @@ enum TextField {
     Facts,
 }
 
-/// How far a log was read, and the hashes that identify what was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct ReadPosition {
-    /// The number of bytes read; 0 for a log that is read whole.
-    pub(super) bytes: u64,
-    pub(super) lines: u64,
-    pub(super) head_length: u64,
-    pub(super) head_hash: u64,
-    pub(super) tail_hash: u64,
-}
-
 /// What messages hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Content {
@@ -98,23 +82,6 @@ pub(super) struct Content {
     pub(super) text: [u64; Part::ALL.len()],
     /// How many messages there are of each role.
     pub(super) roles: [u64; 4],
-}
-
-impl Content {
-    pub(super) fn add(&mut self, other: &Self) {
-        let own = self.text.iter_mut().chain(&mut self.roles);
-        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
-            *own += other;
-        }
-    }
-
-    pub(super) fn without(mut self, other: &Self) -> Self {
-        let own = self.text.iter_mut().chain(&mut self.roles);
-        for (own, other) in own.zip(other.text.iter().chain(&other.roles)) {
-            *own = own.saturating_sub(*other);
-        }
-        self
-    }
 }
 
 /// What identifies a log: its agent, its path and its id.
@@ -127,36 +94,34 @@ pub(super) fn key_of(log: &LogFile) -> LogKey<'_> {
 }
 
 impl LogRow {
-    /// Sets the texts that identify and describe the log, its metadata and the counts of skipped
-    /// lines, and the state of the decoder.
-    pub(super) fn describe(
-        &mut self,
-        log: &LogFile,
-        title: Option<&str>,
-        head: &Head,
-        skipped: Skipped,
-        carry: Option<&Carry>,
-    ) {
+    /// Returns the row of a log that was read.
+    pub(super) fn of(log: &LogFile, outcome: &ReadOutcome) -> Self {
+        let head = &outcome.head;
         // Plain values in memory: encoding them cannot fail.
-        let facts = postcard::to_stdvec(&(head, skipped)).unwrap_or_default();
-        let (_, path, id) = key_of(log);
+        let facts = postcard::to_stdvec(&(head, outcome.skipped)).unwrap_or_default();
+        let (agent, path, id) = key_of(log);
         let cwd = head.cwd.as_deref().unwrap_or_default();
-        let texts = [
-            path,
-            id,
-            cwd.as_bytes(),
-            title.unwrap_or_default().as_bytes(),
-            &facts,
-        ];
-        self.texts = Arc::new(texts.concat());
-        self.texts_start = 0;
+        let title = head.entitled(log.title.as_deref()).unwrap_or_default();
+        let texts = [path, id, cwd.as_bytes(), title.as_bytes(), &facts];
         let mut end = 0;
-        self.ends = texts.map(|text| {
-            end += text.len() as u32;
-            end
-        });
+        let carry = outcome.carry.as_ref();
         let carry = carry.and_then(|carry| postcard::to_stdvec(carry).ok());
-        self.carry = carry.unwrap_or_default();
+        Self {
+            agent,
+            texts: Arc::new(texts.concat()),
+            ends: texts.map(|text| {
+                end += text.len() as u32;
+                end
+            }),
+            size: log.size,
+            modified: log.modified,
+            changed: log.changed,
+            progress: outcome.position,
+            turns: head.turns,
+            span: head.first.zip(head.last),
+            carry: carry.unwrap_or_default(),
+            ..Self::default()
+        }
     }
 
     fn bytes(&self, field: TextField) -> &[u8] {
@@ -310,7 +275,7 @@ pub(super) fn load<T: DeserializeOwned>(path: &Path) -> Option<T> {
 fn read_whole(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = read_capped(path, LARGEST_LOG).ok()?;
     let (content, sum) = bytes.split_last_chunk()?;
-    if checksum([content]) != u32::from_le_bytes(*sum) {
+    if crc32fast::hash(content) != u32::from_le_bytes(*sum) {
         return None;
     }
     bytes.truncate(content.len());
@@ -323,7 +288,7 @@ pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
 
 /// Adds a checksum to bytes.
 pub(super) fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.extend(checksum([bytes.as_slice()]).to_le_bytes());
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     bytes
 }
 

@@ -10,11 +10,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::core::disk::foreign::LONGEST_RECORD;
 use crate::core::log::{self, Agent};
-
-const WAIT: BuildOptions = BuildOptions {
-    threads: 2,
-    results: ReadResults::Now,
-};
+use crate::core::search::query::Filters;
+use crate::core::search::score::Rarity;
 
 /// A directory of logs and a cache, with a clock that advances with every change.
 struct TestCache {
@@ -66,15 +63,13 @@ impl TestCache {
     }
 
     fn refresh(&self, logs: &[LogFile]) -> Corpus {
-        Corpus::refresh(&self.cache(), logs, WAIT, &()).expect("the corpus can be built")
+        let now = ReadResults::Now;
+        Corpus::refresh(&self.cache(), logs, now, &()).expect("the corpus can be built")
     }
 
     fn refresh_without_results(&self, logs: &[LogFile]) -> Corpus {
-        let options = BuildOptions {
-            results: ReadResults::Later,
-            ..WAIT
-        };
-        Corpus::refresh(&self.cache(), logs, options, &()).expect("the corpus can be built")
+        let later = ReadResults::Later;
+        Corpus::refresh(&self.cache(), logs, later, &()).expect("the corpus can be built")
     }
 }
 
@@ -128,10 +123,11 @@ fn lines_with(corpus: &Corpus, part: Part, word: &str) -> Vec<u64> {
     let logs = vec![true; corpus.logs().len()];
     let filter = MessageFilter {
         logs: &logs,
-        allows: None,
+        filters: &Filters::default(),
     };
     let wanted = [WantedWord::Any(vec![word.to_owned()])];
-    let found = corpus.with_words(&wanted, part, filter, usize::MAX).first;
+    let found = corpus.look_up(&wanted, &[part]);
+    let found = corpus.with_all(&found, filter, usize::MAX).first;
     let mut lines: Vec<u64> = found.into_iter().map(|at| corpus.line(at)).collect();
     lines.sort_unstable();
     lines
@@ -437,22 +433,6 @@ fn a_log_that_was_replaced_by_a_longer_one_is_read_again() {
 }
 
 #[test]
-fn a_last_line_without_an_end_counts_once_it_is_a_whole_record() {
-    let mut home = TestCache::new();
-    let second = prompt("second");
-    let (half, rest) = second.trim_end().split_at(60);
-    let mut counts = Vec::new();
-    for piece in [prompt("first").as_str(), half, rest, "\n", &prompt("third")] {
-        let log = home.change("a.jsonl", |bytes| bytes.extend_from_slice(piece.as_bytes()));
-        let logs = [log];
-        let corpus = home.refresh(&logs);
-        assert_right(&corpus, &logs);
-        counts.push(messages_of(&corpus, 0, Part::Words).len());
-    }
-    assert_eq!(counts, [1, 1, 2, 2, 3]);
-}
-
-#[test]
 fn a_log_that_vanishes_after_it_was_listed_is_left_out() {
     let mut home = TestCache::new();
     let kept = home.change("a.jsonl", |bytes| *bytes = prompt("one").into_bytes());
@@ -460,7 +440,7 @@ fn a_log_that_vanishes_after_it_was_listed_is_left_out() {
     fs::remove_file(&gone.path).expect("it is there");
     let corpus = home.refresh(&[kept.clone(), gone]);
     assert_right(&corpus, &[kept]);
-    assert!(corpus.unread().is_empty());
+    assert!(corpus.unread.is_empty());
 }
 
 #[test]
@@ -485,8 +465,8 @@ fn a_log_that_cannot_be_read_is_named_and_left_out() {
     let bad = home.list("b.jsonl");
     let corpus = home.refresh(&[good.clone(), bad.clone()]);
     assert_right(&corpus, &[good]);
-    let [error] = corpus.unread() else {
-        panic!("one log is unread, not {:?}", corpus.unread());
+    let [error] = corpus.unread.as_slice() else {
+        panic!("one log is unread, not {:?}", corpus.unread);
     };
     assert!(error.to_string().contains("b.jsonl"), "{error}");
 }
@@ -515,8 +495,8 @@ fn a_record_that_is_too_long_costs_only_itself_and_is_told() {
         facts.expect("sound").1.too_long
     };
     assert_eq!(skipped(&corpus), 2);
-    let [note] = corpus.notes() else {
-        panic!("{:?}", corpus.notes());
+    let [note] = corpus.notes.as_slice() else {
+        panic!("{:?}", corpus.notes);
     };
     assert!(
         note.contains("a.jsonl: 2 of its records are longer than 32 MB"),
@@ -589,31 +569,10 @@ fn logs_that_were_not_listed_are_hidden_and_stay_cached() {
     let all = [a.clone(), b];
     home.refresh(&all);
     let some = std::slice::from_ref(&a);
-    let one = Corpus::refresh(&home.cache(), some, WAIT, &Never);
+    let one = Corpus::refresh(&home.cache(), some, ReadResults::Now, &Never);
     assert_right(&one.expect("it can be opened"), some);
-    let both = Corpus::refresh(&home.cache(), &all, WAIT, &Never);
+    let both = Corpus::refresh(&home.cache(), &all, ReadResults::Now, &Never);
     assert_right(&both.expect("it can be opened"), &all);
-}
-
-#[test]
-fn a_cancelled_build_keeps_what_it_has_read() {
-    struct AfterOne(std::sync::atomic::AtomicUsize);
-    impl Progress for AfterOne {
-        fn advance(&self, tally: BuildProgress) {
-            self.0.store(tally.logs_done, Ordering::Relaxed);
-        }
-        fn is_cancelled(&self) -> bool {
-            self.0.load(Ordering::Relaxed) > 0
-        }
-    }
-    let mut home = TestCache::new();
-    let logs: Vec<LogFile> = (0..4)
-        .map(|n| home.change(&format!("{n}.jsonl"), |b| *b = prompt("words").into_bytes()))
-        .collect();
-    let progress = AfterOne(Default::default());
-    let part = Corpus::refresh(&home.cache(), &logs, WAIT, &progress);
-    assert_eq!(part.expect("it can be built").logs().len(), 1);
-    assert_right(&home.refresh(&logs), &logs);
 }
 
 #[test]
@@ -628,7 +587,12 @@ fn deleting_the_cache_during_a_build_changes_nothing_but_time() {
     let mut home = TestCache::new();
     let log = home.change("a.jsonl", |bytes| *bytes = prompt("words").into_bytes());
     let logs = [log];
-    let corpus = Corpus::refresh(&home.cache(), &logs, WAIT, &Deletes(home.cache()));
+    let corpus = Corpus::refresh(
+        &home.cache(),
+        &logs,
+        ReadResults::Now,
+        &Deletes(home.cache()),
+    );
     assert_right(&corpus.expect("it can be built"), &logs);
     assert_right(&home.refresh(&logs), &logs);
 }
@@ -676,13 +640,17 @@ fn without_a_cache_that_can_be_written_the_logs_are_read_all_the_same() {
     fs::write(home.cache(), "in the way").expect("it can be written");
     let corpus = home.refresh(&logs);
     assert_right(&corpus, &logs);
-    let why = corpus.cache_error().expect("it is not kept").to_string();
+    let why = corpus
+        .cache_error
+        .as_ref()
+        .expect("it is not kept")
+        .to_string();
     assert!(why.contains("cache"), "{why}");
     assert!(Corpus::open(&home.cache()).is_none());
     fs::remove_file(home.cache()).expect("it is there");
     let corpus = home.refresh(&logs);
     assert_right(&corpus, &logs);
-    assert!(corpus.cache_error().is_none());
+    assert!(corpus.cache_error.is_none());
 }
 
 #[test]
@@ -698,7 +666,7 @@ fn a_commit_that_cannot_be_written_costs_no_words() {
     let before = files_of(&home).len();
     let corpus = home.refresh(&logs);
     assert_right(&corpus, &logs);
-    assert!(corpus.cache_error().is_some());
+    assert!(corpus.cache_error.is_some());
     assert_eq!(
         files_of(&home).len(),
         before,
@@ -749,7 +717,8 @@ fn who_waited_for_another_in_vain_reads_for_a_while_and_tells_what_is_left() {
     fs::create_dir(home.cache()).expect("a folder");
     let lock = fs::File::create(home.cache().join("lock")).expect("it can be opened");
     lock.lock().expect("it is free");
-    let corpus = Corpus::refresh(&home.cache(), &logs, WAIT, &Slow).expect("some of them");
+    let corpus =
+        Corpus::refresh(&home.cache(), &logs, ReadResults::Now, &Slow).expect("some of them");
     assert!(corpus.logs().len() < logs.len());
     assert_eq!(corpus.left(), 0, "who asks again waits as long");
     let told = corpus.problems().concat();
@@ -865,31 +834,20 @@ fn the_best_messages_come_with_their_neighbours_and_counts() {
     let text: String = said.iter().map(|text| prompt(text)).collect();
     let log = home.change("a.jsonl", |bytes| *bytes = text.into_bytes());
     let corpus = home.refresh(&[log]);
-    let is_form = |word: &str| word.starts_with("rotat");
-    let forms = corpus.forms(
-        &[WantedForms {
-            word: "rotate",
-            beginnings: &["rotat".to_owned()],
-            is_form: &is_form,
-        }],
-        &[Part::Words],
-    );
-    assert_eq!(forms.counts, [2]);
-    let runs = corpus.rank(
-        &forms,
-        &RankRequest {
-            parts: &[Part::Words],
-            filter: MessageFilter {
-                logs: &[true],
-                allows: None,
-            },
-            among: None,
-            most: 1,
-            around: (1, 1),
-            weight: &|_, is_exact| if is_exact { 1.0 } else { 0.5 },
-            saturation: &|times, _| times as f32,
-        },
-    );
+    let beginnings = ["rotat".to_owned()];
+    let wanted = [WantedWord::Forms(WantedForms {
+        word: "rotate",
+        beginnings: &beginnings,
+        is_form: Box::new(|word| word.starts_with("rotat")),
+    })];
+    let found = corpus.look_up(&wanted, &[Part::Words]);
+    assert_eq!(found.counts, [2]);
+    let filter = MessageFilter {
+        logs: &[true],
+        filters: &Filters::default(),
+    };
+    let rarity = Rarity::new(&found.counts, 10_000);
+    let runs = corpus.rank(&found, filter, &rarity, (1, (1, 1)));
     let [run] = runs.as_slice() else {
         panic!("one run, not {runs:?}");
     };

@@ -6,6 +6,8 @@
 //! one by words ([`fuse`]). Without a model, or if its files or the vectors are lost, the words alone
 //! answer.
 
+#[cfg(test)]
+pub(crate) mod fixture;
 mod model;
 mod vectors;
 
@@ -15,11 +17,12 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::recall::RecallResult;
-use super::{Hit, MemoryText, Sources, snippet};
 use crate::core::memory::citation::CitedPart;
+use crate::core::memory::texts::MemoryText;
 use crate::core::search::index::Log;
 use crate::core::search::query::{MatchMode, Polarity, Query};
+use crate::core::search::recall::RecallResult;
+use crate::core::search::{Hit, Sources, snippet};
 use crate::core::text::display::safe;
 
 pub use model::Model;
@@ -216,25 +219,28 @@ pub fn question(query: &Query) -> Option<String> {
     (are_words && !words.is_empty()).then(|| words.join(" "))
 }
 
-impl Sources<'_> {
-    /// Returns the hit for lines of a memory that are near a question.
-    pub fn near_lines(&self, memory_text: &MemoryText, passage: &Passage) -> NearHit {
-        let (first, last) = (passage.lines.start(), passage.lines.end());
-        let hit = self.line(memory_text, *first, (passage.shown.clone(), 0.0));
-        NearHit {
-            hit,
-            lines: *first as u64..=*last as u64,
-        }
+/// Returns the hit for lines of a memory that are near a question.
+pub fn near_lines(sources: Sources<'_>, memory_text: &MemoryText, passage: &Passage) -> NearHit {
+    let (first, last) = (passage.lines.start(), passage.lines.end());
+    let hit = sources.line(memory_text, *first, (passage.shown.clone(), 0.0));
+    NearHit {
+        hit,
+        lines: *first as u64..=*last as u64,
     }
+}
 
-    /// Returns the hit for lines of a log that say what `text` says.
-    pub fn near_log(&self, log: Log<'_>, lines: RangeInclusive<u64>, text: &str) -> NearHit {
-        let mut hit = self.log(log, (safe(text), 0.0));
-        let line = usize::try_from(*lines.start()).unwrap_or(1).max(1);
-        hit.line = *lines.start();
-        hit.citation.part = CitedPart::Lines(line..=line);
-        NearHit { hit, lines }
-    }
+/// Returns the hit for lines of a log that say what `text` says.
+pub fn near_log(
+    sources: Sources<'_>,
+    log: Log<'_>,
+    lines: RangeInclusive<u64>,
+    text: &str,
+) -> NearHit {
+    let mut hit = sources.log(log, (safe(text), 0.0));
+    let line = usize::try_from(*lines.start()).unwrap_or(1).max(1);
+    hit.line = *lines.start();
+    hit.citation.part = CitedPart::Lines(line..=line);
+    NearHit { hit, lines }
 }
 
 /// A passage of a memory.
@@ -283,8 +289,9 @@ mod tests {
     use std::fs;
     use std::sync::atomic::Ordering;
 
-    use super::super::fixture::{TestHome, TestModel};
+    use super::fixture::TestModel;
     use super::*;
+    use crate::core::search::fixture::TestHome;
     use crate::core::search::query::noon;
 
     const GROUPS: [&str; 3] = ["lock mutex", "fast quick speed", "cat feline"];

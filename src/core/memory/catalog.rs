@@ -1,27 +1,17 @@
-//! Selects the logs that are searched, all or the current project's, and opens the corpus of them.
+//! Which logs are in scope, all or the current project's, and which of them a name or a citation
+//! means.
 
-mod captured;
-mod listing;
-
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::core::disk::parallel::all_cores;
 use crate::core::log::keep::kept;
 use crate::core::log::{
-    Agent, HashedProjects, LogFile, LogLocations, Message, NotUnderstood, Transcript, is_named,
-    locate, marked_id, not_understood, read, read_each,
+    Agent, HashedProjects, LogFile, LogLocations, Message, Transcript, is_named, locate, marked_id,
+    read, read_each,
 };
 use crate::core::memory::citation::{Citation, CitedPart, text_mark};
 use crate::core::memory::config::TimelineSettings;
 use crate::core::memory::discover::session_slug;
-use crate::core::memory::library::LogSummary;
-use crate::core::search::index::{BuildOptions, Corpus, Log, Part, Progress, ReadResults};
-use crate::core::text::display::safe_line;
 use crate::core::{Error, Result};
-
-pub use captured::{CapturedSession, captured_events, captured_sessions};
-pub use listing::{Listing, listings};
 
 /// The locations of logs, and which of them are in scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,17 +35,6 @@ pub enum LogScope {
     All,
     /// Logs of the current project, whose folders are [`LogLocations::projects`], its root last.
     Project,
-}
-
-/// The corpus of the logs in scope.
-#[derive(Debug)]
-pub struct ScopedCorpus {
-    /// The corpus.
-    pub corpus: Corpus,
-    /// The logs that could not be read or cached, and why.
-    pub unread: Vec<String>,
-    /// The number of logs that were not read, because the refresh was cancelled.
-    pub left: usize,
 }
 
 impl LogCatalog {
@@ -84,22 +63,19 @@ impl LogCatalog {
         found
     }
 
-    /// Returns whether a log is in scope.
-    pub fn contains(&self, log: &Log<'_>) -> bool {
-        if self.scope == LogScope::All {
-            return true;
-        }
-        let path = log.path();
+    /// Returns whether a log is in scope, by its agent, its working directory and its file.
+    pub fn admits(&self, agent: Option<Agent>, cwd: Option<&str>, path: &Path) -> bool {
         let hashed = || {
             let folders = self.locations.projects.iter();
             let folders: Vec<_> = folders.map(|folder| folder.to_string_lossy()).collect();
             let known = HashedProjects::new(folders.iter().map(AsRef::as_ref));
-            known.project(log.agent()?, &path).map(str::to_owned)
+            known.project(agent?, path).map(str::to_owned)
         };
-        match log.cwd() {
-            Some(cwd) => self.is_in_scope(Some(cwd), &path),
-            None => self.is_in_scope(hashed().as_deref(), &path),
-        }
+        self.scope == LogScope::All
+            || match cwd {
+                Some(cwd) => self.is_of_project(Some(cwd), path),
+                None => self.is_of_project(hashed().as_deref(), path),
+            }
     }
 
     fn is_in_scope(&self, cwd: Option<&str>, path: &Path) -> bool {
@@ -140,46 +116,6 @@ impl LogCatalog {
                     || is_copy()
             }
         }
-    }
-
-    /// Returns the refreshed corpus of these logs, with all of their text.
-    pub fn corpus(&self, files: &[LogFile], progress: &dyn Progress) -> Result<Corpus> {
-        self.refreshed(files, ReadResults::Now, progress)
-    }
-
-    fn refreshed(
-        &self,
-        files: &[LogFile],
-        results: ReadResults,
-        progress: &dyn Progress,
-    ) -> Result<Corpus> {
-        let options = BuildOptions {
-            threads: all_cores(),
-            results,
-        };
-        Corpus::refresh(&self.cache, files, options, progress)
-    }
-
-    /// Returns the corpus of those of the logs that are in scope. Every log is refreshed,
-    /// because only its text has the project.
-    pub fn scoped_corpus(
-        &self,
-        files: &[LogFile],
-        results: ReadResults,
-        progress: &dyn Progress,
-    ) -> Result<ScopedCorpus> {
-        let mut corpus = self.refreshed(files, results, progress)?;
-        let unread = corpus.problems();
-        let left = match results {
-            ReadResults::Now => corpus.left().max(corpus.logs_without_results()),
-            ReadResults::Later => corpus.left(),
-        };
-        corpus.keep_logs(|log| self.contains(log));
-        Ok(ScopedCorpus {
-            corpus,
-            unread,
-            left,
-        })
     }
 
     /// Returns the messages of a citation such as `codex:ID#L12`, in the order of the log;
@@ -342,132 +278,11 @@ pub trait LogProvider: Send + Sync {
     fn log_catalog(&self) -> Result<LogCatalog>;
 }
 
-/// Opens a corpus with `open` and calls `read` with it. If the cache turns out to be damaged, both
-/// are done once more, because the next refresh rebuilds it.
-pub fn read_corpus<C: AsRef<Corpus>, T>(
-    open: impl Fn() -> Result<C>,
-    read: impl Fn(&C) -> T,
-) -> Result<(C, T)> {
-    let corpus = open()?;
-    let answer = read(&corpus);
-    if !corpus.as_ref().is_damaged() {
-        return Ok((corpus, answer));
-    }
-    drop(corpus);
-    let corpus = open()?;
-    let answer = read(&corpus);
-    Ok((corpus, answer))
-}
-
-impl AsRef<Corpus> for ScopedCorpus {
-    fn as_ref(&self) -> &Corpus {
-        &self.corpus
-    }
-}
-
-/// Returns the time of the last message of a log, or else of the last change of its file.
-pub fn last_activity(log: &Log<'_>) -> i64 {
-    let last_message = log.span().map(|(_, last)| last);
-    last_message.or(log.modified()).unwrap_or(0)
-}
-
-/// Returns the id of an agent's session that is running: the one that was continued last, if that
-/// was since this time, in milliseconds since 1970 UTC.
-pub fn running_session(corpus: &Corpus, agent: Agent, since: i64) -> Option<String> {
-    let own = corpus.logs().filter(|log| log.agent() == Some(agent));
-    let newest = own.max_by_key(last_activity);
-    let running = newest.filter(|log| last_activity(log) >= since);
-    running.map(|log| log.id().to_owned())
-}
-
-/// Returns what a log is called, with secrets masked; see [`Head::name`].
-///
-/// [`Head::name`]: crate::core::log::Head::name
-pub fn log_title(log: &Log<'_>) -> String {
-    if let Some(title) = log.title() {
-        return safe_line(title);
-    }
-    let head = log.facts().map(|(head, _)| head).unwrap_or_default();
-    safe_line(head.name(None).unwrap_or_default())
-}
-
-/// Returns the logs that are not understood: those of the corpus that have bytes and no text, and
-/// databases that cannot be read.
-pub fn logs_not_understood(
-    catalog: &LogCatalog,
-    corpus: &Corpus,
-    files: &[LogFile],
-) -> Vec<NotUnderstood> {
-    let silent: HashSet<(PathBuf, &str)> = corpus
-        .logs()
-        .filter(|log| Part::ALL.iter().all(|part| log.text_bytes(*part) == 0))
-        .map(|log| (log.path(), log.id()))
-        .collect();
-    let is_silent = |file: &&LogFile| silent.contains(&(file.path.clone(), file.id.as_str()));
-    let silent_files = files
-        .iter()
-        .filter(|_| !silent.is_empty())
-        .filter(is_silent);
-    not_understood(&catalog.locations, silent_files)
-}
-
-/// Returns the logs of a corpus for a list, each with its project.
-pub fn log_summaries(corpus: &Corpus, files: &[LogFile]) -> Vec<(String, LogSummary)> {
-    let by_place: HashMap<(&Path, &str), &LogFile> = files
-        .iter()
-        .map(|file| ((file.path.as_path(), file.id.as_str()), file))
-        .collect();
-    corpus
-        .logs()
-        .zip(listings(corpus))
-        .filter_map(|(log, listing)| {
-            let path = log.path();
-            let file = *by_place.get(&(path.as_path(), log.id()))?;
-            let listed = LogSummary {
-                file: file.clone(),
-                below: listing.below,
-                unlisted: listing.unlisted,
-                title: match log_title(&log) {
-                    title if title.is_empty() => log.id().to_owned(),
-                    title => title,
-                },
-                time: last_activity(&log),
-                turns: log.turns(),
-                cwd: log.cwd().map(str::to_owned),
-                session: log.facts().and_then(|(head, _)| head.session),
-                parent: None,
-            };
-            let project = log.cwd().unwrap_or_default().to_owned();
-            Some((project, listed))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
-    use crate::core::search::index::BuildProgress;
-
-    /// Cancels the refresh after this many logs.
-    struct After(usize, AtomicUsize);
-
-    fn after(logs: usize) -> After {
-        After(logs, AtomicUsize::new(0))
-    }
-
-    impl Progress for After {
-        fn advance(&self, _: BuildProgress) {
-            self.1.fetch_add(1, Ordering::Relaxed);
-        }
-
-        fn is_cancelled(&self) -> bool {
-            self.1.load(Ordering::Relaxed) > self.0
-        }
-    }
 
     const OURS: &str = "11111111-1111-1111-1111-111111111111";
     const THEIRS: &str = "22222222-2222-2222-2222-222222222222";
@@ -496,43 +311,6 @@ mod tests {
             timeline: TimelineSettings::default(),
         };
         (home, catalog)
-    }
-
-    #[test]
-    fn a_reading_that_was_called_off_has_the_newest_and_says_how_much_is_left() {
-        let (_home, catalog) = house();
-        let everybodys = LogCatalog {
-            scope: LogScope::All,
-            ..catalog.clone()
-        };
-        for file in catalog.files() {
-            let time = UNIX_EPOCH + Duration::from_secs(1 + u64::from(file.id == OURS));
-            let log = fs::File::options().append(true).open(&file.path);
-            log.and_then(|log| log.set_modified(time)).expect("set");
-        }
-        let logs = |catalog: &LogCatalog, progress: &dyn Progress| {
-            let scoped = catalog.scoped_corpus(&catalog.files(), ReadResults::Now, progress);
-            let scoped = scoped.expect("readable");
-            let ids: Vec<_> = scoped
-                .corpus
-                .logs()
-                .map(|log| log.id().to_owned())
-                .collect();
-            (ids, scoped.left)
-        };
-        let ours = vec![OURS.to_owned()];
-        let both = vec![THEIRS.to_owned(), OURS.to_owned()];
-        assert_eq!(logs(&everybodys, &after(0)), (Vec::new(), 2));
-        assert_eq!(logs(&everybodys, &after(1)), (ours.clone(), 1));
-        assert_eq!(logs(&everybodys, &()), (both.clone(), 0));
-        assert_eq!(logs(&catalog, &after(0)), (ours, 0));
-        // A log that has grown is left, too.
-        for file in catalog.files() {
-            let text = fs::read_to_string(&file.path).expect("a log");
-            fs::write(&file.path, text.clone() + &text).expect("written");
-        }
-        assert_eq!(logs(&everybodys, &after(1)), (both.clone(), 1));
-        assert_eq!(logs(&everybodys, &()), (both, 0));
     }
 
     #[test]

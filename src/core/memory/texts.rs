@@ -117,7 +117,7 @@ impl MemoryTexts {
     }
 
     /// Returns the index files by store and path.
-    pub(super) fn indexes(&self) -> HashMap<(&str, &str), &MemoryText> {
+    pub(in crate::core) fn indexes(&self) -> HashMap<(&str, &str), &MemoryText> {
         let indexes = self.texts.iter();
         let indexes = indexes.filter(|text| text.memory.kind == FileKind::Index);
         indexes
@@ -134,12 +134,12 @@ impl MemoryTexts {
     }
 
     /// Returns the prefix of a citation: the store's name if there are several stores.
-    pub(super) fn prefix(&self, store: &str) -> Option<String> {
+    pub(in crate::core) fn prefix(&self, store: &str) -> Option<String> {
         (self.stores.len() > 1).then(|| store.to_owned())
     }
 
     /// Returns the name of the store at this root.
-    pub(super) fn store_at(&self, root: &Path) -> Option<&str> {
+    pub(in crate::core) fn store_at(&self, root: &Path) -> Option<&str> {
         let found = self.stores.iter().find(|(_, known)| known == root);
         found.map(|(name, _)| name.as_str())
     }
@@ -148,7 +148,7 @@ impl MemoryTexts {
 impl MemoryText {
     /// Returns the lines about a coder's file, and about its folders, in the READMEs above it, which
     /// are among `indexes`.
-    pub(super) fn readme_text(&self, indexes: &HashMap<(&str, &str), &Self>) -> String {
+    pub(in crate::core) fn readme_text(&self, indexes: &HashMap<(&str, &str), &Self>) -> String {
         let mut text = String::new();
         let mut path = self.memory.path.as_str();
         while let Some((folder, _)) = path.rsplit_once('/') {
@@ -189,13 +189,13 @@ impl MemoryText {
     }
 
     /// Returns whether the line at this offset is not searched.
-    pub(super) fn is_left_out(&self, offset: usize) -> bool {
+    pub(in crate::core) fn is_left_out(&self, offset: usize) -> bool {
         self.left_out.iter().any(|range| range.contains(&offset))
     }
 
     /// Returns whether the line at this offset tells an agent nothing new: it repeats what a memory
     /// says of itself, or is in the context anyway.
-    pub(super) fn is_repeat(&self, offset: usize) -> bool {
+    pub(in crate::core) fn is_repeat(&self, offset: usize) -> bool {
         self.memory.kind == FileKind::Overview
             || self.repeats.iter().any(|range| range.contains(&offset))
     }
@@ -298,8 +298,8 @@ fn read_memory_text(store: &Store, memory: Memory, text: String) -> Option<Memor
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::TestHome;
     use super::*;
+    use crate::core::search::fixture::TestHome;
 
     #[test]
     fn what_a_note_says_was_taken_out_is_not_searched() {

@@ -1,16 +1,17 @@
-//! Reads one log, from the beginning or from where the last build stopped.
+//! Reads one log, from the beginning or from where the last reading stopped.
 //!
 //! Reading continues only if the log is the same file, and if its first bytes and those before
-//! the position where reading stopped are unchanged.
+//! the position where reading stopped are unchanged. A last line without a line break is read if it
+//! is a complete record; when the log has grown, it is read from the beginning.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use memchr::memchr;
+use serde::{Deserialize, Serialize};
 
-use super::table::{LogRow, ReadPosition};
+use super::{Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped, read_each};
 use crate::core::disk::foreign::{LARGEST_LOG, LONGEST_RECORD, open_capped};
-use crate::core::log::{self, Carry, Decoder, Head, LogFile, Message, ReadMode, Skipped};
 use crate::core::{Error, Result};
 
 /// The number of bytes, at the head and before the last position, that must be unchanged.
@@ -18,96 +19,89 @@ const PROOF: u64 = 4096;
 /// The size of the read buffer, in bytes; it grows for longer lines.
 const CHUNK: usize = 256 * 1024;
 
-/// Whether a message's line has its line break.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineEnd {
-    /// The line is complete.
-    Whole,
-    /// The last line has no line break yet and will be read again.
-    Open,
-}
-
-/// Receives messages as they are read.
-pub(super) trait MessageListener {
-    /// Is called with each message of the log.
-    fn on_message(&mut self, line: LineEnd, message: &Message);
-}
-
-/// Where reading of a log stopped.
-pub(super) struct ResumePoint<'a> {
-    pub(super) row: &'a LogRow,
-    pub(super) carry: Carry,
+/// How far a log was read, and the hashes that identify what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ReadPosition {
+    /// The number of bytes read; 0 for a log that is read from its beginning when it has changed.
+    pub bytes: u64,
+    lines: u64,
+    inode: u64,
+    head_length: u64,
+    head_hash: u64,
+    tail_hash: u64,
 }
 
 /// The result of reading a log to its end.
-pub(super) struct ReadOutcome {
-    pub(super) progress: ReadPosition,
-    pub(super) inode: u64,
-    pub(super) head: Head,
-    pub(super) skipped: Skipped,
-    /// The state with which the decoder continues; `None` for a log that is read whole.
-    pub(super) carry: Option<Carry>,
+#[derive(Debug)]
+pub struct ReadOutcome {
+    /// Where reading continues when the log has grown.
+    pub position: ReadPosition,
+    /// The state with which the decoder continues; `None` where there is no position.
+    pub carry: Option<Carry>,
+    /// The metadata of the log.
+    pub head: Head,
+    /// What was skipped.
+    pub skipped: Skipped,
 }
 
 /// Reads logs one after another, with one buffer.
-#[derive(Default)]
-pub(super) struct LogReader {
+#[derive(Debug, Default)]
+pub struct LogReader {
     buffer: Vec<u8>,
     messages: Vec<Message>,
     /// The number of bytes read, for the progress.
-    pub(super) bytes: u64,
+    pub bytes: u64,
 }
 
 impl LogReader {
     /// Continues where reading stopped; `None` if the log is not the same any more.
-    pub(super) fn resume(
+    pub fn resume(
         &mut self,
         (log, with_results): (&LogFile, bool),
-        left: ResumePoint<'_>,
-        listener: &mut dyn MessageListener,
+        (done, carry): (ReadPosition, Carry),
+        take: &mut dyn FnMut(&Message),
     ) -> Result<Option<ReadOutcome>> {
-        let done = left.row.progress;
         let Ok(mut file) = open_capped(&log.path, LARGEST_LOG) else {
             return Ok(None);
         };
-        if done.bytes == 0 || inode(&file) != left.row.inode || !is_unchanged(&mut file, &done) {
+        if done.bytes == 0 || inode(&file) != done.inode || !is_unchanged(&mut file, &done) {
             return Ok(None);
         }
-        let decoder = reading(Decoder::resume(log, left.carry), with_results);
-        self.lines(log, (file, done), decoder, listener).map(Some)
+        let decoder = reading(Decoder::resume(log, carry), with_results);
+        self.lines(log, (file, done), decoder, take).map(Some)
     }
 
-    /// Reads the log from its beginning.
-    pub(super) fn read(
+    /// Reads the log from its beginning, with the outputs of tools or without.
+    pub fn read(
         &mut self,
         (log, with_results): (&LogFile, bool),
-        listener: &mut dyn MessageListener,
+        take: &mut dyn FnMut(&Message),
     ) -> Result<ReadOutcome> {
         let ReadMode::Lines(decoder) = log.read_mode() else {
-            return self.whole(log, listener);
+            return self.whole(log, take);
         };
         match open_capped(&log.path, LARGEST_LOG) {
             Ok(file) => {
-                let decoder = reading(*decoder, with_results);
-                self.lines(log, (file, ReadPosition::default()), decoder, listener)
+                let start = ReadPosition {
+                    inode: inode(&file),
+                    ..ReadPosition::default()
+                };
+                self.lines(log, (file, start), reading(*decoder, with_results), take)
             }
             // A missing log may have been compressed since it was listed.
-            Err(Error::NotFound { .. }) => self.whole(log, listener),
+            Err(Error::NotFound { .. }) => self.whole(log, take),
             Err(error) => Err(error),
         }
     }
 
-    fn whole(&mut self, log: &LogFile, listener: &mut dyn MessageListener) -> Result<ReadOutcome> {
-        let (head, skipped) = log::read_each(log, &mut |message| {
-            listener.on_message(LineEnd::Whole, &message);
-        })?;
+    fn whole(&mut self, log: &LogFile, take: &mut dyn FnMut(&Message)) -> Result<ReadOutcome> {
+        let (head, skipped) = read_each(log, &mut |message| take(&message))?;
         self.bytes += log.size;
         Ok(ReadOutcome {
-            progress: ReadPosition::default(),
-            inode: 0,
+            position: ReadPosition::default(),
+            carry: None,
             head,
             skipped,
-            carry: None,
         })
     }
 
@@ -117,10 +111,9 @@ impl LogReader {
         log: &LogFile,
         (mut file, mut done): (File, ReadPosition),
         mut decoder: Decoder,
-        listener: &mut dyn MessageListener,
+        take: &mut dyn FnMut(&Message),
     ) -> Result<ReadOutcome> {
         let failed = |error| Error::io(&log.path, error);
-        let inode = inode(&file);
         let mut filled = 0;
         // The number of bytes of a record that is too long and not kept.
         let mut dropped = 0;
@@ -148,7 +141,7 @@ impl LogReader {
                     done.bytes += std::mem::take(&mut dropped);
                 } else {
                     decoder.line(done.lines, &self.buffer[start..end], &mut self.messages);
-                    self.emit(LineEnd::Whole, listener);
+                    self.messages.drain(..).for_each(|message| take(&message));
                 }
                 (start, from) = (end, end);
             }
@@ -168,22 +161,18 @@ impl LogReader {
             decoder.tail(done.lines + 1, &self.buffer[..filled], &mut self.messages);
         }
         decoder.end(&mut self.messages);
-        self.emit(LineEnd::Open, listener);
+        let is_open = !self.messages.is_empty();
+        self.messages.drain(..).for_each(|message| take(&message));
         self.shrink_buffer();
+        // What has no end yet would be read twice. A file that was truncated meanwhile is read from the
+        // beginning next time, too.
+        let position = fingerprint_of(&mut file, done).ok().filter(|_| !is_open);
         Ok(ReadOutcome {
-            // A file that was truncated meanwhile is read from the beginning next time.
-            progress: fingerprint_of(&mut file, done).unwrap_or_default(),
-            inode,
+            carry: position.map(|_| carry),
+            position: position.unwrap_or_default(),
             head: decoder.carry().head.clone(),
             skipped: decoder.carry().skipped,
-            carry: Some(carry),
         })
-    }
-
-    fn emit(&mut self, line: LineEnd, listener: &mut dyn MessageListener) {
-        for message in self.messages.drain(..) {
-            listener.on_message(line, &message);
-        }
     }
 
     /// Releases the memory that a very long line needed.

@@ -6,14 +6,13 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::{RANKED, saturation};
 use crate::core::disk::parallel::on_all_cores;
 use crate::core::log::{MessageKind, Origin};
-use crate::core::search::index::{
-    Corpus, MessageAt, MessageFilter, Part, RankRequest, RankedMessage,
-};
+use crate::core::search::index::{Corpus, MessageAt, MessageFilter, Part, RankedMessage};
 use crate::core::search::needle::Needles;
-use crate::core::search::score::{Rarity, counted};
+use crate::core::search::query::Filters;
+use crate::core::search::recall::RANKED;
+use crate::core::search::score::Rarity;
 use crate::core::search::snippet;
 use crate::core::text::display::safe_line;
 use crate::core::text::words;
@@ -24,21 +23,21 @@ const WHOLE: f32 = 0.3;
 
 /// A paragraph of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Paragraph {
+pub(super) struct Paragraph {
     /// The log's index in [`Corpus::logs`].
-    pub log: usize,
+    pub(super) log: usize,
     /// Where the message is.
-    pub at: MessageAt,
+    pub(super) at: MessageAt,
     /// The line of the message's text on which it begins, from 1.
-    pub text_line: usize,
+    pub(super) text_line: usize,
     /// What it says around the first of the words, on one line, without secrets.
-    pub text: String,
+    pub(super) text: String,
     /// The relevance; comparable within one result only.
-    pub score: f32,
+    pub(super) score: f32,
 }
 
 /// Returns the best paragraph of each message of these logs that has words of a question, best first.
-pub fn paragraphs(
+pub(super) fn paragraphs(
     corpus: &Corpus,
     question: &str,
     allows: &dyn Fn(usize) -> bool,
@@ -47,26 +46,16 @@ pub fn paragraphs(
     if needles.is_empty() {
         return Vec::new();
     }
-    let parts = &[Part::Words];
-    let forms = needles.ask(|wanted| corpus.forms(wanted, parts));
+    let wanted = needles.wanted();
+    let forms = corpus.look_up(&wanted, &[Part::Words]);
     let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
     let rarity = Rarity::new(&forms.counts, bytes);
     let logs: Vec<bool> = (0..corpus.logs().len()).map(allows).collect();
-    let ranked = corpus.rank(
-        &forms,
-        &RankRequest {
-            parts,
-            filter: MessageFilter {
-                logs: &logs,
-                allows: None,
-            },
-            among: None,
-            most: RANKED,
-            around: (0, 0),
-            weight: &|word, is_exact| rarity.weight(word, is_exact),
-            saturation: &saturation,
-        },
-    );
+    let filter = MessageFilter {
+        logs: &logs,
+        filters: &Filters::default(),
+    };
+    let ranked = corpus.rank(&forms, filter, &rarity, (RANKED, (0, 0)));
     let is_said = |(kind, origin)| kind == MessageKind::Text && origin != Origin::Injected;
     let messages = ranked.into_iter().flatten();
     let messages = messages.filter(|one| is_said(one.marks) && one.is_admitted);
@@ -104,13 +93,13 @@ fn best(text: &str, needles: &Needles, rarity: &Rarity) -> Option<(f32, usize, S
             continue;
         };
         let length = words(&text[span.clone()]).count() as u32;
-        let score = rarity.sum_of(&counted(own, needles.all.len()), length);
+        let score = rarity.sum_of(&needles.counted(own), length);
         if best.as_ref().is_none_or(|(known, ..)| *known < score) {
             best = Some((score, span.clone(), first.at - span.start));
         }
     }
     let (score, span, at) = best?;
-    let score = score + WHOLE * rarity.sum_once(&counted(&places, needles.all.len()));
+    let score = score + WHOLE * rarity.sum_once(&needles.counted(&places));
     let line = 1 + text[..span.start].matches('\n').count();
     let shown = safe_line(&snippet::around(&text[span], at));
     Some((score, line, shown))

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::needle::Needles;
-use super::score::Rarity;
 use crate::core::search::index::{Corpus, Part};
+use crate::core::search::needle::Needles;
+use crate::core::search::score::Rarity;
 use crate::core::text::{Term, fold, is_common, stem, words};
 
 /// The most distinct words of a text that are compared.
@@ -14,22 +14,22 @@ const MOST_WORDS: usize = 64;
 
 /// The words of a text without stop words, each stem once.
 #[derive(Debug, Clone, Default)]
-pub struct WordSet(Vec<(Term, String)>);
+pub(super) struct WordSet(Vec<(Term, String)>);
 
 /// What two texts share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SharedWords {
+pub(super) struct SharedWords {
     /// How many words.
-    pub words: usize,
+    pub(super) words: usize,
     /// What these weigh together; a word of a single message weighs 1.
-    pub weight: f32,
+    pub(super) weight: f32,
     /// Their share of the weight of all words of the text that weighs less.
-    pub part: f32,
+    pub(super) part: f32,
 }
 
 impl WordSet {
     /// Returns the words of a text.
-    pub fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let mut found: Vec<(Term, String)> = Vec::new();
         for word in words(text) {
             let folded = fold(word.text);
@@ -47,7 +47,7 @@ impl WordSet {
 
 /// Texts, found by the words that they share with another one.
 #[derive(Debug, Default)]
-pub struct WordSetIndex {
+pub(super) struct WordSetIndex {
     texts: Vec<WordSet>,
     /// The numbers of the texts that have a word.
     with: HashMap<Term, Vec<usize>>,
@@ -55,7 +55,7 @@ pub struct WordSetIndex {
 
 impl WordSetIndex {
     /// Adds a text.
-    pub fn push(&mut self, words: WordSet) {
+    pub(super) fn push(&mut self, words: WordSet) {
         for (term, _) in &words.0 {
             self.with.entry(*term).or_default().push(self.texts.len());
         }
@@ -63,12 +63,12 @@ impl WordSetIndex {
     }
 
     /// Returns a text by its number, in the order in which they were added.
-    pub fn get(&self, number: usize) -> &WordSet {
+    pub(super) fn get(&self, number: usize) -> &WordSet {
         &self.texts[number]
     }
 
     /// Returns the numbers of the texts that share at least so many words with this one.
-    pub fn sharing(&self, words: &WordSet, least: usize) -> Vec<usize> {
+    pub(super) fn sharing(&self, words: &WordSet, least: usize) -> Vec<usize> {
         let mut counts: HashMap<usize, usize> = HashMap::new();
         let with = words.0.iter().filter_map(|(term, _)| self.with.get(term));
         for number in with.flatten() {
@@ -82,7 +82,7 @@ impl WordSetIndex {
 }
 
 /// Weighs words by the logs of a corpus.
-pub struct WordWeights<'a> {
+pub(super) struct WordWeights<'a> {
     corpus: &'a Corpus,
     bytes: u64,
     /// What a word of a single message weighs.
@@ -98,7 +98,7 @@ impl std::fmt::Debug for WordWeights<'_> {
 
 impl<'a> WordWeights<'a> {
     /// Weighs words by this corpus.
-    pub fn of(corpus: &'a Corpus) -> Self {
+    pub(super) fn of(corpus: &'a Corpus) -> Self {
         let bytes = corpus.logs().map(|log| log.text_bytes(Part::Words)).sum();
         Self {
             corpus,
@@ -109,7 +109,7 @@ impl<'a> WordWeights<'a> {
     }
 
     /// Returns what two texts share.
-    pub fn shared(&self, one: &WordSet, other: &WordSet) -> SharedWords {
+    pub(super) fn shared(&self, one: &WordSet, other: &WordSet) -> SharedWords {
         let weight = |(term, word): &(Term, String)| self.weight(*term, word);
         let sum = |words: &WordSet| words.0.iter().map(weight).sum::<f32>();
         let is_shared =
@@ -129,7 +129,8 @@ impl<'a> WordWeights<'a> {
             return *known;
         }
         let needle = Needles::of_word(folded);
-        let forms = needle.ask(|wanted| self.corpus.forms(wanted, &[Part::Words]));
+        let wanted = needle.wanted();
+        let forms = self.corpus.look_up(&wanted, &[Part::Words]);
         let count = forms.counts.iter().sum::<u64>().max(1);
         let weight = Rarity::new(&[count], self.bytes).weight(0, true) / self.rarest;
         self.known.borrow_mut().insert(term, weight);
