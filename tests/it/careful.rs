@@ -17,7 +17,7 @@ fn store(home: &Home, index: &str, files: &[&str]) {
         let text = format!(
             "---\nname: {stem}\ndescription: d of {stem}\ntype: user\n---\n\nbody of {stem}\n"
         );
-        home.memory(&format!("{name}"), text);
+        home.memory(name, text);
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Home, Paused, copy, directory_in_memory, json_of, not_run, tree};
+use crate::support::{Home, Paused, copy, directory_in_memory, json_of, not_run, report, tree};
 
 type Files = BTreeMap<String, Vec<u8>>;
 

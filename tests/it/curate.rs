@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use crate::support::{Home, RunOutput, ends, has, json_of, mkfifo, not_run, starts, tree};
+use crate::support::{Home, RunOutput, ends, has, json_of, lacks, mkfifo, not_run, starts, tree};
 
 /// A project with a git history in which `lib/kit.sh` went and `src/old.rs` was renamed, and a
 /// store in it. `None` where there is no git.
@@ -568,7 +568,7 @@ fn what_cannot_be_fixed_because_of_its_name_is_told_and_the_rest_is_fixed() {
     home.memory("MEMORY.md", "# Mine\n\n- [A](a.md) - a\n");
     for name in ["a.md", "b.md", "two\nlines.md"] {
         let said = "---\nname: n\ndescription: d\ntype: user\n---\n\nx\n";
-        home.memory(&format!("{name}"), said);
+        home.memory(name, said);
     }
     has(home.ok("find x"), ["two␊lines.md#L7  x\n"]);
     let rule = "curate --rule index-orphan";
@@ -576,7 +576,7 @@ fn what_cannot_be_fixed_because_of_its_name_is_told_and_the_rest_is_fixed() {
     has(&shown, ["two␊lines.md", "once the file is renamed"]);
     has(&shown, ["--fix adds a line for b.md"]);
     lacks(&shown, ["two\nlines.md", "adds a line for two"]);
-    let fixed = home.finds_nothing(&format!("{rule} --fix"));
+    home.finds_nothing(&format!("{rule} --fix"));
     has(home.read_memory("MEMORY.md"), ["(b.md)"]);
 }
 

@@ -9,7 +9,7 @@ use tome::core::memory::layout::Layout;
 use tome::core::memory::store::Store;
 
 use crate::store::{change_context, patch};
-use crate::support::{Home, ends, has, json_of, not_run, starts, tree};
+use crate::support::{Home, ends, has, json_of, not_run, report, starts, tree};
 
 /// A store of many memories with a large index, and changes of one line each.
 struct Large {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, lacks, mkfifo};
+use crate::support::{Home, has, lacks, mkfifo, tree};
 
 /// A word that is in every file outside the project and in none inside.
 const CANARY: &str = "quetzalcanary";

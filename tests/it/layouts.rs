@@ -517,7 +517,7 @@ fn names_with_a_colon_or_a_hash_are_used_as_they_are_listed_and_others_say_what_
     ];
     for (name, words) in names.iter().chain(&[("a\nb.md", "break")]) {
         let text = format!("---\nname: n\ndescription: d\ntype: user\n---\n\n{words}\n");
-        home.memory(&format!("{name}"), text);
+        home.memory(name, text);
     }
     let listed = home.ok("list");
     for (name, words) in names {

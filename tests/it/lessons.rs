@@ -119,7 +119,7 @@ fn a_file_of_many_lessons_is_divided_entry_by_entry() {
     let tome = |line: &str| home.ok(&format!("--store ../lessons {line}"));
     has(tome("list"), ["  #bound-retries", "  #pin-compilers"]);
     let from = "semantic/semantic.md#pin-compilers";
-    tome(&["rename", from, "semantic/build/compilers.md"]);
+    tome(&format!("rename {from} semantic/build/compilers.md"));
     let moved = home.read("lessons/semantic/build/compilers.md");
     has(&moved, ["**Title:** Pin compilers"]);
     let left = home.read("lessons/semantic/semantic.md");

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::mcp::Client;
-use crate::support::{Home, Words, has, mkfifo, tree};
+use crate::support::{Home, Words, has, lacks, mkfifo, tree};
 
 /// A word that is in every file that may not be read.
 const CANARY: &str = "quetzalcanary";

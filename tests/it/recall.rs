@@ -1,7 +1,5 @@
 //! `tome recall` and `tome find`: the exact output, and JSON.
 
-use serde_json::Value;
-
 use crate::support::{Home, has, lacks, starts};
 
 fn session(home: &Home) -> String {

@@ -1,6 +1,6 @@
 //! Finding by meaning, with a model of few words that is made here.
 
-use crate::support::{Home, RunOutput, has, json_of};
+use crate::support::{Home, has};
 
 const STORE: &str = "s/1";
 
@@ -81,7 +81,7 @@ mod with_models {
 
     use super::{session, settings};
     use crate::mcp::Client;
-    use crate::support::{Home, RunOutput};
+    use crate::support::{Home, RunOutput, has, json_of};
 
     /// Writes a model to which the words of a group mean the same.
     fn model(home: &Home, groups: &[&str]) {

@@ -268,6 +268,16 @@ impl Home {
         path
     }
 
+    /// Writes a file of the project's store.
+    pub(crate) fn memory(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        self.file(&format!("project/.memory/{name}"), text)
+    }
+
+    /// Reads a file of the project's store.
+    pub(crate) fn read_memory(&self, name: &str) -> String {
+        self.read(&format!("project/.memory/{name}"))
+    }
+
     /// Writes a program for a shell.
     pub(crate) fn script(&self, path: &str, text: &str) -> PathBuf {
         let path = self.file(path, text);

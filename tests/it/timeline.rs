@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, has, json_of, lacks, starts};
+use crate::support::{Home, ends, has, json_of, lacks, starts};
 
 const ID: &str = "22222222-3333-4444-8555-666666666666";
 
