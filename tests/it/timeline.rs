@@ -735,3 +735,33 @@ fn a_wrong_bit_in_the_cache_changes_no_answer() {
         }
     }
 }
+
+#[test]
+fn the_files_of_a_node_are_masked() {
+    let home = Home::new();
+    let token = ["glft", "-NiMg9aW37k5wCnHDepQH"].concat();
+    let file = home.project().join(format!("{token}.txt"));
+    let input = json!({ "file_path": file, "content": "x" });
+    let lines = [
+        ("user", json!("please write the file")),
+        ("assistant", call("Write", &input)),
+        ("assistant", text("The file is written now, as you asked.")),
+    ];
+    let lines = lines.iter().enumerate().map(|(at, (role, content))| {
+        record(
+            &home,
+            at,
+            &format!("2026-01-02T10:0{at}:00Z"),
+            role,
+            content,
+        )
+    });
+    let lines: String = lines.collect();
+    home.file(&path(&home), lines);
+    for level in ["segment", "day", "week", "month", "year"] {
+        let shown = home.ok(&["toc", "--json", "--level", level]);
+        assert!(!shown.contains(&token), "{level}: {shown}");
+    }
+    let shown = home.ok(&["toc", "--json", "--level", "segment"]);
+    assert!(shown.contains("masked"), "{shown}");
+}
