@@ -163,11 +163,11 @@ const COMMIT_WORDS: usize = 84;
 /// Summarizes events. Those before `own` are context, whose words count. `seen` holds the words of
 /// the segments up to this one.
 pub fn summarize(events: &[Event], own: usize, seen: &SegmentWords, cwd: Option<&str>) -> Summary {
-    let vocabulary = Vocabulary::of(events);
     let own_events = &events[own..];
     let mut summary = if talk::is_talk(own_events) {
-        talk::talk(own_events, seen, &vocabulary)
+        talk::talk(own_events, seen)
     } else {
+        let vocabulary = Vocabulary::of(events);
         work::work(own_events, &vocabulary, &changed_files(own_events, cwd))
     };
     let points = summary.points.iter_mut().map(|(_, event)| event);

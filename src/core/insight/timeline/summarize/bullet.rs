@@ -17,31 +17,22 @@ pub struct BulletText {
 const FEWEST: usize = 3;
 const MOST: usize = 5;
 
-/// Groups points, which are in order, into at most five bullets: what people said by speaker, the
-/// rest by what it says. Where there were more commits than points about them, the first says so.
+/// Groups points, which are in order, into at most five bullets by what they say. Where there were
+/// more commits than points about them, the first says so.
 pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
     let words = |at: &usize| points[*at].text.split_whitespace().count();
-    let mut by_kind: BTreeMap<(PointKind, Option<&str>), Vec<usize>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<PointKind, Vec<usize>> = BTreeMap::new();
     for (at, point) in points.iter().enumerate() {
-        let key = (point.kind, point.speaker.as_deref());
-        by_kind.entry(key).or_default().push(at);
+        by_kind.entry(point.kind).or_default().push(at);
     }
     // Both tell what was made.
     if by_kind.len() > MOST
-        && let Some(points) = by_kind.remove(&(PointKind::Requested, None))
+        && let Some(points) = by_kind.remove(&PointKind::Requested)
     {
-        let made = by_kind.entry((PointKind::Committed, None)).or_default();
+        let made = by_kind.entry(PointKind::Committed).or_default();
         made.extend(points);
     }
     let mut groups: Vec<Vec<usize>> = by_kind.into_values().collect();
-    while groups.len() > MOST {
-        // Too many speakers: the shortest groups are told together.
-        groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(words).sum::<usize>()));
-        let last = groups.pop().unwrap_or_default();
-        if let Some(group) = groups.last_mut() {
-            group.extend(last);
-        }
-    }
     let is_talk = points.iter().any(|point| point.kind == PointKind::Said);
     let wanted = if is_talk { MOST } else { FEWEST };
     while groups.len() < wanted {
@@ -55,7 +46,6 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
             });
         let Some((at, _)) = longest else { break };
         let group = &mut groups[at];
-        group.sort_unstable();
         let half: usize = group.iter().map(words).sum::<usize>() / 2;
         let mut length = 0;
         let cut = group.iter().position(|point| {
@@ -66,13 +56,6 @@ pub fn bullets(points: &[Point], commits: usize) -> Vec<BulletText> {
         let rest = group.split_off(cut);
         groups.insert(at + 1, rest);
     }
-    for group in &mut groups {
-        group.sort_by_key(|at| (points[*at].kind, *at));
-    }
-    groups.sort_by_key(|group| {
-        let first = group.first().copied().unwrap_or(0);
-        (points.get(first).map(|point| point.kind), first)
-    });
     let is_commit = |point: &&Point| point.kind == PointKind::Committed;
     let committed = match points.iter().filter(is_commit).count() {
         told if told < commits => format!("{commits} commits, {told} of them"),

@@ -145,11 +145,11 @@ fn cut(text: &str) -> String {
     }
 }
 
-pub(super) fn count(text: &str) -> usize {
+fn count(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-pub(super) fn capitalized(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),

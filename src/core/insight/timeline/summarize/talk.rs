@@ -5,27 +5,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::choose::{Candidate, Choice, SegmentWords, Vocabulary, terms};
+use super::choose::{Candidate, Choice, SegmentWords};
 use super::clause::{Clause, clauses, pattern};
-use super::heading::{MOST_KEYWORDS, capitalized, count};
+use super::heading::{self, MOST_KEYWORDS};
 use super::word::for_each_word;
-use super::{MOST_WORDS, Point, PointKind, Summary, texts};
+use super::{MOST_WORDS, PointKind, Summary, texts};
 use crate::core::insight::timeline::event::Event;
 use crate::core::log::MessageKind;
-use crate::core::text::{Term, fold, is_common, words};
+use crate::core::text::{Term, fold};
 
 /// The name of a speaker before what is said.
 static SPEAKER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\p{Lu}][\w.'-]{1,30}): "));
-
-/// Words that open a sentence and say nothing.
-static LEAD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?x)^(?:wow|yeah|yep|yes|oh|hey|hi|hello|thanks|thank\ you|thanks\ so\ much|awesome|great
-        |cool|nice|well|so|and|but|sure|absolutely|definitely|totally|also|actually|honestly|btw
-        |by\ the\ way|anyway|no|ok|okay|haha|aww|woah|whoa|for\ sure|of\ course|glad|good|perfect
-        |that's\ (?:awesome|great|cool)|(?-i:\p{Lu}\p{Ll}+))(?:,?\ (?-i:\p{Lu}\p{Ll}+))?[,!.]+\ +",
-    )
-});
 
 static FIRST_PERSON: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(?-u:\b)(?:i|my|me|we|our|us|mine|myself|ours)(?-u:\b)"));
@@ -58,25 +48,24 @@ pub(super) fn is_talk(events: &[Event]) -> bool {
 }
 
 /// Summarizes a talk by the words that other segments do not have.
-pub(super) fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabulary) -> Summary {
+pub(super) fn talk(events: &[Event], seen: &SegmentWords) -> Summary {
     const LEAST_TERMS: usize = 4;
     let mut candidates = Vec::new();
     for (at, event) in texts(events) {
         let (speaker, text) = speaker(&event.text);
         for found in clauses(text) {
-            let text = without_lead(&found.text).to_owned();
-            let weight = statement_weight(&found, &text);
-            let candidate = Candidate::new(PointKind::Said, text, at, weight);
-            candidates.push(candidate.on_line(found.line).said_by(speaker));
+            let (weight, line) = (statement_weight(&found), found.line);
+            let candidate = Candidate::new(PointKind::Said, found.text, at, weight);
+            candidates.push(candidate.on_line(line).said_by(speaker));
         }
     }
     candidates.retain(|candidate| candidate.terms.len() >= LEAST_TERMS);
-    let value = |term: Term| seen.rarity(term) * vocabulary.frequency(term);
+    let value = |term: Term| seen.rarity(term);
     let mut choice = Choice::new(&candidates, &value).with_repeated_event(0.7);
     choice.add(MOST_WORDS, |_| true);
     let points = choice.points();
     Summary {
-        title: title(&points, &|term| seen.rarity(term)),
+        title: heading::of_work(None, None, choice.first(PointKind::Said)),
         keywords: keywords(events, &choice.covered, &|term, count| match count {
             0 | 1 => 0.0,
             count => (1.0 + count as f64).ln() * seen.rarity(term),
@@ -88,77 +77,18 @@ pub(super) fn talk(events: &[Event], seen: &SegmentWords, vocabulary: &Vocabular
     }
 }
 
-/// Returns a clause without the words that open it and say nothing.
-fn without_lead(mut text: &str) -> &str {
-    while let Some(lead) = LEAD.find(text) {
-        text = &text[lead.end()..];
-    }
-    text
-}
-
 /// Returns how much a clause says about its speaker.
-fn statement_weight(clause: &Clause, text: &str) -> f64 {
+fn statement_weight(clause: &Clause) -> f64 {
     if clause.is_question {
         return 0.02;
     }
+    let text = &clause.text;
     match (FIRST_PERSON.is_match(text), SECOND_PERSON.is_match(text)) {
         (true, false) => 3.0,
         (true, true) => 2.0,
         (false, true) => 0.45,
         (false, false) => 1.0,
     }
-}
-
-/// Returns the phrases of the points with the rarest words.
-fn title(points: &[(Point, usize)], rarity: &dyn Fn(Term) -> f64) -> String {
-    const PHRASES: usize = 4;
-    const MOST_WORDS: usize = 10;
-    let mut phrases: Vec<(f64, usize, String, Vec<Term>)> = Vec::new();
-    for (point, _) in points {
-        for phrase in telling_runs(&point.text) {
-            let found = terms(&phrase);
-            let worth: f64 = found.iter().map(|term| rarity(*term)).sum();
-            phrases.push((worth, phrases.len(), phrase, found));
-        }
-    }
-    phrases.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut told = FxHashSet::default();
-    let mut chosen: Vec<(usize, String)> = Vec::new();
-    let mut length = 0;
-    for (_, at, phrase, found) in phrases {
-        let is_new = found.iter().all(|term| !told.contains(term));
-        if is_new && length + count(&phrase) <= MOST_WORDS && chosen.len() < PHRASES {
-            length += count(&phrase);
-            told.extend(found);
-            chosen.push((at, phrase));
-        }
-    }
-    chosen.sort_unstable();
-    let chosen: Vec<String> = chosen.into_iter().map(|(_, phrase)| phrase).collect();
-    capitalized(&chosen.join(", "))
-}
-
-/// Returns the runs of two or three words without a stop word between them.
-fn telling_runs(text: &str) -> Vec<String> {
-    const LONGEST: usize = 3;
-    let mut runs: Vec<String> = Vec::new();
-    let mut run: Vec<&str> = Vec::new();
-    let mut end = 0;
-    for word in words(text) {
-        let is_next = text.get(end..word.at) == Some(" ");
-        let folded = fold(word.text);
-        let says = folded.chars().count() > 2 && !is_common(&folded);
-        if !is_next || !says || run.len() == LONGEST {
-            runs.extend((run.len() > 1).then(|| run.join(" ")));
-            run.clear();
-        }
-        if says {
-            run.push(word.text);
-        }
-        end = word.at + word.text.len();
-    }
-    runs.extend((run.len() > 1).then(|| run.join(" ")));
-    runs
 }
 
 /// Returns the words that say most about the events and are not in its points; `worth` rates a term
@@ -191,23 +121,25 @@ fn keywords(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::log::Role;
 
     #[test]
-    fn openings_are_left_out() {
-        assert_eq!(without_lead("Hey Mel! Wow, I moved."), "I moved.");
-        assert_eq!(without_lead("Sofia moved."), "Sofia moved.");
+    fn a_name_before_what_is_said_is_the_speaker() {
         assert_eq!(speaker("Ann: hello"), (Some("Ann"), "hello"));
         assert_eq!(speaker("note: hello"), (None, "note: hello"));
     }
 
     #[test]
-    fn the_title_of_a_talk_names_its_subjects() {
-        let said = |text: &str| Point::new(PointKind::Said, text.to_owned());
-        let points = [
-            (said("I just started aerial yoga with them."), 0),
-            (said("My local politics are aerial yoga."), 1),
+    fn a_talk_is_titled_by_what_says_most() {
+        let said = [
+            "Ann: Wow, that is so great to hear, what a day!",
+            "Bob: I just started aerial yoga in the old mill.",
         ];
-        let title = title(&points, &|_| 1.0);
-        assert_eq!(title, "Started aerial yoga, local politics");
+        let events = [1, 2].map(|line| Event::test(line, Role::User, said[line as usize - 1]));
+        assert!(is_talk(&events));
+        let mut seen = SegmentWords::default();
+        seen.add(&events);
+        let title = talk(&events, &seen).title;
+        assert_eq!(title, "I just started aerial yoga in the old mill");
     }
 }
