@@ -52,11 +52,14 @@ pub struct WantedForms<'a> {
 pub struct FoundWords<'a> {
     wanted: &'a [WantedWord<'a>],
     parts: Vec<Part>,
-    /// For each segment, for each part that it has, the words found for each wanted one.
-    segments: Vec<Vec<(Part, Vec<Vec<FoundWord>>)>>,
+    /// For each segment.
+    segments: Vec<Vec<WordsOfPart>>,
     /// How many messages have each wanted word, about.
     pub counts: Vec<u64>,
 }
+
+/// A part of a segment, and for each wanted word the words that were found.
+type WordsOfPart = (Part, Vec<Vec<FoundWord>>);
 
 /// A word of a segment.
 struct FoundWord {
