@@ -270,7 +270,8 @@ def main():
         print("not run: Claude Code is not installed (put `claude` on PATH, or set CLAUDE)")
         return 0
     for part in [everything, reviewed, listed, plugin]:
-        with tempfile.TemporaryDirectory() as folder:
+        # The client can still write when its command has ended.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             before = len(failures)
             part(Place(folder))
             print("%s ... %s" % (part.__name__, "ok" if len(failures) == before else "FAILED"))

@@ -135,6 +135,13 @@ class Client:
     def recorder(self, said="ok"):
         return Recorder(said)
 
+    def prepare(self, place):
+        """Writes what a home of the client's has before tome is set up."""
+
+    def printed(self, text):
+        """The answer in what one prompt prints."""
+        return text
+
     def opening(self, piece, place, first):
         """The heading before a file, as an expression."""
         raise NotImplementedError
@@ -146,7 +153,10 @@ class Client:
 class ClaudeCode(Client):
     name, program = "claude-code", "claude"
     file, user = "CLAUDE.md", ".claude/CLAUDE.md"
-    START = "<system-reminder>\nCodebase and user instructions are shown below. Be sure to adhere to these instructions. IMPORTANT: These instructions OVERRIDE any default behavior and you MUST follow them exactly as written."
+    # The reminder is about the files alone, or has them as its first part.
+    FILES = re.compile(r"(?:<system-reminder>|\n# claudeMd)\nCodebase and user instructions are shown below\. Be sure to adhere to these instructions\. "
+                       r"IMPORTANT: These instructions OVERRIDE any default behavior and you MUST follow them exactly as written\."
+                       r"(.*?)(?:\n</system-reminder>|\n# currentDate\nToday's date is )", re.S)
 
     def recorder(self, said="ok"):
         return StandIn([[{"type": "text", "text": said}]])
@@ -160,7 +170,7 @@ class ClaudeCode(Client):
 
     def region(self, requests):
         texts = list(strings(requests[0]))
-        files = "".join(between(text, self.START, "\n</system-reminder>") for text in texts)
+        files = "".join(found for text in texts for found in self.FILES.findall(text))
         hook = "".join(between(text, "SessionStart hook additional context: ", "\n\n# Environment\n") for text in texts)
         return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
@@ -249,6 +259,13 @@ class Opencode(Client):
     name = program = "opencode"
     file, user = "AGENTS.md", ".config/opencode/AGENTS.md"
 
+    def prepare(self, place):
+        # It installs a package into its folder of settings, and waits for it before it runs a plugin: more than a minute where
+        # the registry cannot be reached. A package that the lock names is taken for installed.
+        own = place.home / ".config/opencode"
+        (own / "node_modules").mkdir(parents=True)
+        (own / "package-lock.json").write_text(json.dumps({"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}))
+
     def env(self, recorder, place):
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "s", "options": {"baseURL": recorder.url + "/v1", "apiKey": "x"},
                     "models": {"stand-in": {"name": "stand-in"}}}
@@ -259,11 +276,23 @@ class Opencode(Client):
     def args(self, _):
         return ["run", "say ok", "--format", "json"]
 
+    def printed(self, text):
+        """The texts of the answer: the rest has times and identifiers."""
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return "".join(line["part"]["text"] + "\n" for line in lines if line.get("type") == "text")
+
     def region(self, requests):
         request = next(r for r in requests if len(r.get("tools") or []) > 1)
-        return between("".join(strings(request)), "</env>", "\nSkills provide specialized instructions")
+        system = [text for message in request["messages"] if message["role"] == "system" for text in strings(message["content"])]
+        files = between(system[0], "</env>", "\nSkills provide specialized instructions")
+        # What servers say of themselves is not a file.
+        files = re.sub(r"\n<mcp_instructions>.*</mcp_instructions>$", "", files, flags=re.S)
+        hook = "".join(system[1:])
+        return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     def opening(self, piece, place, first):
+        if piece["kind"] == "hook":
+            return r"\n\nHOOK\n\n"
         return r"\nInstructions from: %s\n" % re.escape(piece["path"])
 
 
@@ -533,12 +562,11 @@ def hook(place, client):
     place.git("init", "-q")
     place.write({"project/" + client.file: "Project.\n", "project/.memory/MEMORY.md": "# Memory\n\n- [Zebra](zebra.md) - stripes\n",
                  "project/.memory/zebra.md": "---\nname: Zebra\ndescription: stripes\ntype: project\n---\n\nEnclosure 7.\n"})
+    client.prepare(place)
     place.tome("setup", client.name, "--yes")
 
 
-LAYOUTS = [none, plain, nested, imports, chain, memory, wide_memory, long_file, worktree, worktree_inside, crlf, link, empty, no_git, others, names]
-# With any plugin, OpenCode waits more than a minute for the network at its start.
-WITH_HOOK = [ClaudeCode, Codex, Gemini, Copilot]
+LAYOUTS = [none, plain, nested, imports, chain, memory, wide_memory, long_file, worktree, worktree_inside, crlf, link, empty, no_git, others, names, hook]
 
 
 def main():
@@ -551,7 +579,7 @@ def main():
         if not client.path:
             print("not run: %s is not installed (put `%s` on PATH, or set %s)" % (client.name, client.program, client.program.upper()))
             continue
-        for layout in LAYOUTS + ([hook] if kind in WITH_HOOK else []):
+        for layout in LAYOUTS:
             with tempfile.TemporaryDirectory() as folder:
                 place = Place(folder)
                 layout(place, client)

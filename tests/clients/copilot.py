@@ -6,8 +6,8 @@ The client is `copilot` on PATH, or the one that COPILOT names. Without it nothi
 Chat Completions are stood in for on 127.0.0.1; nothing leaves the machine.
 """
 import sys
-import tempfile
 
+import context
 import session
 import stand_in
 
@@ -18,9 +18,7 @@ class Copilot(session.Client):
     shell = ("bash", {"command": "echo zebra-output", "description": "say zebra"})
     stand_in = stand_in.ChatCompletions
 
-    def env(self, stand_in, place):
-        return {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": stand_in.url + "/v1", "COPILOT_PROVIDER_API_KEY": "x",
-                "COPILOT_MODEL": "gpt-4.1", "COPILOT_AUTO_UPDATE": "false", "CI": "1", "XDG_CACHE_HOME": tempfile.gettempdir()}
+    env = context.Copilot.env
 
     def args(self, prompt):
         return ["-p", prompt, "--allow-all-tools"]

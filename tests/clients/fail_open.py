@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What a real client does on a terminal when tome, with which it was set up, is missing, broken, frozen or old: the same as without it.
+"""What a real client does when tome, with which it was set up, is missing, broken, frozen or old: the same as without it.
 
-Run: python3 tests/clients/fail_open.py TOME [CLIENT…] [STATE…]
-The clients are found as by context.py. Each runs in a terminal of its own, gets one prompt, and must show the stand-in's
-answer, with tome in no state later than LIMIT seconds after it without tome.
+Run: python3 tests/clients/fail_open.py TOME [CLIENT…] [STATE…] [headless | terminal]
+The clients are found as by context.py. Each gets one prompt. Headless, it must print what it prints without tome and end as
+it does then; in a terminal of its own, it must show the stand-in's answer. With tome it may take in no state LIMIT seconds
+longer than without it.
 """
 import json
 import os
@@ -19,7 +20,7 @@ import time
 import context
 
 PROMPT, ANSWER = "tell me of the crossing", "Quagga at the crossing"
-PATIENCE = 240
+PATIENCE = 600
 LIMIT = 90
 
 # Who does what before the first prompt, so that no question of the client's is in the way.
@@ -41,10 +42,10 @@ def codex(place, client):
 
 
 READY = {"claude-code": claude, "codex": codex}
-STATES = ["without", "missing", "exit 3", "crash", "printing", "frozen", "old"]
+STATES = ["without", "missing", "crash", "printing", "frozen", "old"]
 # An old program does not know the words with which it is called.
 OLD = "echo \"error: unexpected argument '$2' found\" >&2; echo 'Usage: tome [OPTIONS] [COMMAND]' >&2; exit 2"
-BROKEN = {"old": OLD, "exit 3": "exit 3", "crash": "kill -SEGV $$", "printing": "echo '{\"decision\": \"block\"} nonsense'; echo nonsense >&2", "frozen": "sleep 900"}
+BROKEN = {"old": OLD, "crash": "kill -SEGV $$", "printing": "echo '{\"decision\": \"block\"} nonsense'; echo nonsense >&2", "frozen": "sleep 900"}
 
 
 def arguments(client, recorder):
@@ -54,11 +55,15 @@ def arguments(client, recorder):
     return [word for word in client.args(recorder) if word not in alone]
 
 
-def shown(client, place, more, path):
-    """How long it took until the answer was shown, and the screen at the end."""
-    recorder = client.recorder(ANSWER)
-    recorder.server.handle_error = lambda *_: None
-    env = dict({"HOME": str(place.home), "PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"}, **client.env(recorder, place))
+def headless(client, place, env, more, recorder):
+    """What one prompt prints, and how it ends."""
+    done = subprocess.run([client.path, *client.args(recorder), *more], cwd=place.cwd, env=env, capture_output=True, text=True,
+                          timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    return client.printed(done.stdout), done.returncode
+
+
+def terminal(client, place, env, more, recorder):
+    """Whether the answer is shown; the screen at the end if it is not."""
     name = "fail-open-%d" % os.getpid()
 
     def tmux(*words):
@@ -75,7 +80,7 @@ def shown(client, place, more, path):
             if now != screen:
                 screen, quiet = now, time.monotonic()
             if ANSWER in re.sub(r"\s+", " ", screen):
-                return time.monotonic() - began, screen
+                return ANSWER
             # What is typed while a client still starts can be lost.
             is_lost = time.monotonic() - typed > 25 and PROMPT not in screen
             if is_lost and screen.strip() and time.monotonic() - quiet > 5:
@@ -84,13 +89,13 @@ def shown(client, place, more, path):
                 tmux("send-keys", "Enter")
                 typed = time.monotonic()
             time.sleep(.3)
-        return None, screen
+        return screen.strip()
     finally:
         tmux("kill-server")
-        recorder.close()
 
 
-def run(client, state):
+def run(client, state, way):
+    """How long it took, and what came of it."""
     # Some clients refuse a home in /tmp.
     root = pathlib.Path.home() / ".cache/tome-layouts"
     root.mkdir(parents=True, exist_ok=True)
@@ -102,6 +107,7 @@ def run(client, state):
         # Set-up of Claude Code calls its program.
         path = "%s:%s:%s" % (program.parent, pathlib.Path(client.path).parent, os.environ["PATH"])
         (place.home / ".codex").mkdir()
+        client.prepare(place)
         if state != "without":
             shutil.copy(context.TOME, program)
             tome, context.TOME, place.variables = context.TOME, program, {"PATH": path}
@@ -111,25 +117,40 @@ def run(client, state):
             if state in BROKEN:
                 program.write_text("#!/bin/sh\n%s\n" % BROKEN[state])
                 program.chmod(0o755)
-        more = READY.get(client.name, lambda *_: [])(place, client)
-        return shown(client, place, more, path)
+        more = READY.get(client.name, lambda *_: [])(place, client) if way is terminal else []
+        recorder = client.recorder(ANSWER)
+        recorder.server.handle_error = lambda *_: None
+        env = dict({"HOME": str(place.home), "PATH": path, "TZ": "UTC", "LANG": "C.UTF-8"}, **client.env(recorder, place))
+        began = time.monotonic()
+        try:
+            came = way(client, place, env, more, recorder)
+        except subprocess.TimeoutExpired:
+            came = "nothing in %d seconds" % PATIENCE
+        finally:
+            recorder.close()
+        return time.monotonic() - began, came
 
 
 def main():
-    wanted, failed = [word for word in sys.argv[2:] if word not in STATES], 0
-    states = ["without"] + [word for word in sys.argv[2:] if word in STATES and word != "without"]
+    ways = {"headless": headless, "terminal": terminal}
+    wanted = [word for word in sys.argv[2:] if word not in STATES and word not in ways]
+    states = [word for word in STATES if word in sys.argv[2:] and word != "without"] or STATES[1:]
+    failed = 0
     for kind in context.CLIENTS:
         client = kind()
         if (wanted and client.name not in wanted) or not client.path:
             print("not run: %s" % client.name)
             continue
-        plain = None
-        for state in states if len(states) > 1 else STATES:
-            took, screen = run(client, state)
-            plain = took if state == "without" else plain
-            is_late = took is None or plain is None or took - plain > LIMIT
-            failed += is_late
-            print("%s, tome %s: %s" % (client.name, state, "%.1f s" % took if took else "no answer:\n" + screen.strip()), flush=True)
+        for name in [name for name in ways if name in sys.argv[2:]] or ways:
+            plain, told = run(client, "without", ways[name])
+            is_answered = ANSWER in told if ways[name] is terminal else ANSWER in told[0]
+            failed += not is_answered
+            print("%s %s, without tome: %.1f s%s" % (client.name, name, plain, "" if is_answered else ", no answer: %r" % (told,)), flush=True)
+            for state in states:
+                took, came = run(client, state, ways[name])
+                is_same = came == told
+                failed += not is_same or took - plain > LIMIT
+                print("%s %s, tome %s: %s, %.1f s (%+.1f)" % (client.name, name, state, "the same" if is_same else "other: %s" % (came,), took, took - plain), flush=True)
     return 1 if failed else 0
 
 

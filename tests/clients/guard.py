@@ -67,8 +67,6 @@ def main():
             done = subprocess.run([str(program), *args], cwd=project, env=env, capture_output=True, text=True)
             check(done.returncode == 0, "tome " + " ".join(args) + done.stderr[:300])
 
-        run("guard", "AGENTS.md#L3", "--command", "mkdir forbidden")
-        run("guard", "--backtest")
         run("setup", "claude-code", "--project", "--guards", "--yes")
 
         def session(command, decision):
@@ -88,6 +86,10 @@ def main():
             return asked, json.dumps(stand_in.requests)
 
         made = project / "forbidden"
+        run("guard", "AGENTS.md#L3", "--command", "mkdir forbidden")
+        # A guard asks once it was tried on the calls of a log.
+        session("true", "refuse")
+        run("guard", "--backtest")
         asked, _ = session("mkdir other", "refuse")
         check(not asked and (project / "other").is_dir(), "what no guard is about is not asked about")
         asked, sent = session("cd . && mkdir forbidden", "refuse")
