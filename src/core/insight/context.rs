@@ -308,13 +308,16 @@ impl Start<'_> {
     /// is no git root.
     fn folders_down(&self) -> Vec<&Path> {
         let cwd = self.cwd();
-        let root = self.git_root(cwd).unwrap_or(cwd);
-        let mut folders: Vec<&Path> = cwd
-            .ancestors()
-            .take_while(|folder| folder.starts_with(root))
-            .collect();
-        folders.reverse();
-        folders
+        folders_between(self.git_root(cwd).unwrap_or(cwd), cwd)
+    }
+
+    /// Reads a file that is sent, or returns what is told in its place: nothing if it is missing.
+    fn load(&self, path: &Path, kind: PieceKind, source: Source) -> Result<Vec<u8>, Vec<Piece>> {
+        match self.read(path, source) {
+            Found::Content(bytes) => Ok(bytes),
+            Found::Missing => Err(Vec::new()),
+            Found::Unread(why) => Err(vec![Piece::unsent(path, kind, 0, why)]),
+        }
     }
 
     /// Reads a file.
@@ -369,6 +372,14 @@ impl Start<'_> {
             Source::Above
         }
     }
+}
+
+/// Returns the folders from one above down to this one.
+fn folders_between<'f>(above: &Path, folder: &'f Path) -> Vec<&'f Path> {
+    let folders = folder.ancestors();
+    let mut folders: Vec<&Path> = folders.take_while(|one| one.starts_with(above)).collect();
+    folders.reverse();
+    folders
 }
 
 /// Says why a file is not shown, and how to allow it.

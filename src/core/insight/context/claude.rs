@@ -74,7 +74,7 @@ impl Scope {
 
 pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     let environment = start.environment;
-    if is_on(start, "CLAUDE_CODE_DISABLE_CLAUDE_MDS") {
+    if switch(start, "CLAUDE_CODE_DISABLE_CLAUDE_MDS") == Some(true) {
         return memory::of_subagents(start);
     }
     let options = Options::read(start);
@@ -118,16 +118,13 @@ pub(super) fn pieces(start: &Start<'_>) -> Vec<Piece> {
     pieces
 }
 
-/// Whether a variable is set to what Claude Code takes for yes.
-fn is_on(start: &Start<'_>, name: &str) -> bool {
-    let value = start.variable(name).map(str::to_lowercase);
-    value.is_some_and(|value| matches!(value.trim(), "1" | "true" | "yes" | "on"))
-}
-
-/// Whether a variable is set to what Claude Code takes for no.
-fn is_off(start: &Start<'_>, name: &str) -> bool {
-    let value = start.variable(name).map(str::to_lowercase);
-    value.is_some_and(|value| matches!(value.trim(), "0" | "false" | "no" | "off"))
+/// What Claude Code takes a variable for, if for yes or no.
+fn switch(start: &Start<'_>, name: &str) -> Option<bool> {
+    match start.variable(name)?.trim().to_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 /// What Claude Code's settings say about instructions.
@@ -172,9 +169,9 @@ impl Options {
             let patterns = patterns.filter_map(Value::as_str).filter_map(expression);
             options.excluded.extend(patterns);
         }
-        const NO_MEMORY: &str = "CLAUDE_CODE_DISABLE_AUTO_MEMORY";
-        options.has_memory =
-            !is_on(start, NO_MEMORY) && (options.has_memory || is_off(start, NO_MEMORY));
+        if let Some(is_disabled) = switch(start, "CLAUDE_CODE_DISABLE_AUTO_MEMORY") {
+            options.has_memory = !is_disabled;
+        }
         let folder = match start.variable("CLAUDE_CONFIG_DIR") {
             Some(_) => &environment.claude,
             None => &environment.home,
@@ -235,13 +232,12 @@ impl Walk<'_> {
             0 => scope.source_in(file.parent().unwrap_or(file), self.start),
             _ => scope.source_of_imports(),
         };
-        let bytes = match self.start.read(file, source) {
-            Found::Missing => return,
-            Found::Unread(why) => {
-                self.pieces.push(Piece::unsent(file, kind, 0, why));
+        let bytes = match self.start.load(file, kind, source) {
+            Ok(bytes) => bytes,
+            Err(told) => {
+                self.pieces.extend(told);
                 return;
             }
-            Found::Content(bytes) => bytes,
         };
         if is_link {
             self.seen.insert(real.clone());

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Found, Limit, Piece, PieceKind, Source, Start, counted};
+use super::{Found, Limit, Piece, PieceKind, Source, Start, counted, folders_between};
 use crate::core::memory::layout::entries::CODEX_SUMMARY;
 use crate::core::text::toml_text;
 
@@ -123,13 +123,7 @@ impl Options {
             let mut markers = self.markers.iter();
             markers.any(|marker| folder.join(marker).exists())
         };
-        let root = cwd.ancestors().find(is_root).unwrap_or(cwd);
-        let mut folders: Vec<&Path> = cwd
-            .ancestors()
-            .take_while(|folder| folder.starts_with(root))
-            .collect();
-        folders.reverse();
-        folders
+        folders_between(cwd.ancestors().find(is_root).unwrap_or(cwd), cwd)
     }
 }
 
@@ -138,10 +132,9 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
     let [newer, older] = start.environment.codex_memories();
     let folder = if newer.is_dir() { newer } else { older };
     let file = folder.join("memory_summary.md");
-    let bytes = match start.read(&file, Source::Own) {
-        Found::Missing => return Vec::new(),
-        Found::Unread(why) => return vec![Piece::unsent(&file, PieceKind::Memory, 0, why)],
-        Found::Content(bytes) => bytes,
+    let bytes = match start.load(&file, PieceKind::Memory, Source::Own) {
+        Ok(bytes) => bytes,
+        Err(told) => return told,
     };
     let size = bytes.len() as u64;
     let text = String::from_utf8_lossy(&bytes);
@@ -185,25 +178,24 @@ fn memory(start: &Start<'_>) -> Vec<Piece> {
 
 fn user(start: &Start<'_>, file: &Path) -> Option<Piece> {
     let kind = PieceKind::User;
-    match start.read(file, Source::Own) {
-        Found::Missing => None,
-        Found::Unread(why) => Some(Piece::unsent(file, kind, 0, why)),
-        Found::Content(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-            let size = bytes.len() as u64;
-            (!text.is_empty()).then(|| Piece::whole(file.to_owned(), kind, size, text))
-        }
-    }
+    let bytes = match start.load(file, kind, Source::Own) {
+        Ok(bytes) => bytes,
+        Err(told) => return told.into_iter().next(),
+    };
+    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    let size = bytes.len() as u64;
+    (!text.is_empty()).then(|| Piece::whole(file.to_owned(), kind, size, text))
 }
 
 /// Returns the piece of one of the project's files, of which at most `left` bytes are loaded; all
 /// of them share the limit `most`.
 fn project(start: &Start<'_>, file: &Path, left: &mut usize, most: usize) -> Option<Piece> {
     let kind = PieceKind::Project;
-    let bytes = match start.read(file, Source::Project) {
-        Found::Missing => return None,
-        Found::Unread(why) => return Some(Piece::unsent(file, kind, 0, why)),
-        Found::Content(bytes) => bytes,
+    // The marked root may be above the one of git.
+    let source = start.source_in(file.parent().unwrap_or(file));
+    let bytes = match start.load(file, kind, source) {
+        Ok(bytes) => bytes,
+        Err(told) => return told.into_iter().next(),
     };
     let loaded = &bytes[..bytes.len().min(*left)];
     let over = bytes.len() - loaded.len();

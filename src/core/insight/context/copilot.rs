@@ -133,9 +133,9 @@ fn rules_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
 
 fn rule(start: &Start<'_>, file: &Path, source: Source, is_of_user: bool) -> Option<Piece> {
     let kind = PieceKind::Rule;
-    let (text, bytes) = match read(start, file, source, is_of_user)? {
+    let (text, bytes) = match read(start, file, kind, source, is_of_user) {
         Ok((text, bytes)) => (without_mark(&text).to_owned(), bytes),
-        Err(why) => return Some(Piece::unsent(file, kind, 0, why)),
+        Err(told) => return told.into_iter().next(),
     };
     let header = header(&text);
     let is_valid = yaml::is_valid(header);
@@ -171,25 +171,22 @@ fn header(text: &str) -> &str {
     found.map_or("", |found| found.extract::<1>().1[0])
 }
 
-/// Reads a text, and its size; a reason if it is not read. One of the user's that is not UTF-8 is left
-/// out, and one of a project is not.
+/// Reads a text, and its size, or returns what is told in its place. One of the user's that is not
+/// UTF-8 is left out, and one of a project is not.
 fn read(
     start: &Start<'_>,
     file: &Path,
+    kind: PieceKind,
     source: Source,
     is_of_user: bool,
-) -> Option<Result<(String, u64), String>> {
-    match start.read(file, source) {
-        Found::Missing => None,
-        Found::Unread(why) => Some(Err(why)),
-        Found::Content(bytes) if is_of_user && std::str::from_utf8(&bytes).is_err() => {
-            Some(Err("not loaded: it is not UTF-8".to_owned()))
-        }
-        Found::Content(bytes) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            Some(Ok((text, bytes.len() as u64)))
-        }
+) -> Result<(String, u64), Vec<Piece>> {
+    let bytes = start.load(file, kind, source)?;
+    if is_of_user && std::str::from_utf8(&bytes).is_err() {
+        let why = "not loaded: it is not UTF-8";
+        return Err(vec![Piece::unsent(file, kind, 0, why)]);
     }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok((text, bytes.len() as u64))
 }
 
 fn without_mark(text: &str) -> &str {
@@ -208,10 +205,9 @@ fn instructions(
         PieceKind::User => (Source::Own, file.parent().unwrap_or(file)),
         _ => (Source::Project, root),
     };
-    let (whole, bytes) = match read(start, file, source, kind == PieceKind::User) {
-        None => return Vec::new(),
-        Some(Ok(read)) => read,
-        Some(Err(why)) => return vec![Piece::unsent(file, kind, 0, why)],
+    let (whole, bytes) = match read(start, file, kind, source, kind == PieceKind::User) {
+        Ok(read) => read,
+        Err(told) => return told,
     };
     let text = without_mark(&whole).to_owned();
     if let Some(other) = sent.get(text.as_bytes()) {

@@ -15,7 +15,8 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::{
-    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, is_inside, trimmed, unread,
+    Found, MOST_IMPORTS, Piece, PieceKind, Source, Start, decoded, folders_between, is_inside,
+    trimmed, unread,
 };
 use crate::core::disk::trust::{TrustBoundary, real_path, without_dots};
 use crate::core::memory::config::expand;
@@ -107,12 +108,10 @@ fn refusal(start: &Start<'_>, file: &Path, kind: PieceKind, chosen_by: Source) -
 }
 
 /// Returns what is the same for all names of one file.
-fn identity(file: &Path) -> (PathBuf, u64, u64) {
-    if let Ok(meta) = fs::metadata(file) {
-        use std::os::unix::fs::MetadataExt as _;
-        return (PathBuf::new(), meta.dev(), meta.ino());
-    }
-    (real_path(file), 0, 0)
+fn identity(file: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = fs::metadata(file).ok()?;
+    Some((meta.dev(), meta.ino()))
 }
 
 /// What the settings say: the project's count before the user's.
@@ -211,13 +210,7 @@ impl Settings {
 
     /// Returns the folders from the marked one down to this one; that alone if none is marked.
     fn folders_down<'f>(&self, folder: &'f Path) -> Vec<&'f Path> {
-        let top = self.marked(folder).unwrap_or(folder);
-        let above = folder
-            .ancestors()
-            .take_while(|above| above.starts_with(top));
-        let mut folders: Vec<&Path> = above.collect();
-        folders.reverse();
-        folders
+        folders_between(self.marked(folder).unwrap_or(folder), folder)
     }
 
     /// Returns whose content leads to a file.
@@ -290,14 +283,6 @@ fn memory_folder(start: &Start<'_>, home: &Path) -> Option<PathBuf> {
     gemini::memory_folder(home, &bytes, start.cwd())
 }
 
-/// A part of the text that is sent, and the file that it comes from.
-struct Segment {
-    path: PathBuf,
-    kind: PieceKind,
-    bytes: u64,
-    text: String,
-}
-
 /// Returns the pieces of a file and of its imports.
 fn instructions(
     start: &Start<'_>,
@@ -306,27 +291,21 @@ fn instructions(
     settings: &Settings,
 ) -> Vec<Piece> {
     let source = settings.source_of(file, kind, start);
-    let bytes = match start.read(file, source) {
-        Found::Missing => return Vec::new(),
-        Found::Unread(why) => return vec![Piece::unsent(file, kind, 0, why)],
-        Found::Content(bytes) => bytes,
+    let bytes = match start.load(file, kind, source) {
+        Ok(bytes) => bytes,
+        Err(told) => return told,
     };
     let folder = file.parent().unwrap_or(file);
     let mut reader = Importer {
         start,
         source,
         border: TrustBoundary::of_project(settings.marked(folder).unwrap_or(folder), []),
-        segments: Vec::new(),
+        pieces: Vec::new(),
         imported: 0,
         count: 0,
         refused: Vec::new(),
     };
-    let first = Segment {
-        path: file.to_owned(),
-        kind,
-        bytes: bytes.len() as u64,
-        text: String::new(),
-    };
+    let first = Piece::whole(file.to_owned(), kind, bytes.len() as u64, String::new());
     // Decoding keeps a byte order mark; trimming removes it.
     let text = String::from_utf8_lossy(&bytes);
     if settings.is_flat {
@@ -335,22 +314,20 @@ fn instructions(
         reader.read(first, &text, &mut Vec::new());
     }
     let is_blank = |c: char| c.is_whitespace() || c == '\u{feff}';
-    let mut segments = reader.segments;
-    if let Some(first) = segments.first_mut() {
+    let mut pieces = reader.pieces;
+    if let Some(first) = pieces.first_mut() {
         first.text = first.text.trim_start_matches(is_blank).to_owned();
     }
-    if let Some(last) = segments.last_mut() {
+    if let Some(last) = pieces.last_mut() {
         last.text
             .truncate(last.text.trim_end_matches(is_blank).len());
     }
-    segments.retain(|segment| !segment.text.is_empty() || segment.bytes > 0);
-    if segments.iter().all(|segment| segment.text.is_empty()) {
+    pieces.retain(|piece| !piece.text.is_empty() || piece.bytes > 0);
+    if pieces.iter().all(|piece| piece.text.is_empty()) {
         return Vec::new();
     }
-    let pieces = segments
-        .into_iter()
-        .map(|segment| Piece::whole(segment.path, segment.kind, segment.bytes, segment.text));
-    pieces.chain(reader.refused).collect()
+    pieces.extend(reader.refused);
+    pieces
 }
 
 /// Puts imports in where they are mentioned.
@@ -359,7 +336,7 @@ struct Importer<'a> {
     source: Source,
     /// The folder that imports may not leave.
     border: TrustBoundary,
-    segments: Vec<Segment>,
+    pieces: Vec<Piece>,
     /// The bytes of all imports so far, and how many there were.
     imported: usize,
     count: usize,
@@ -368,60 +345,51 @@ struct Importer<'a> {
 
 impl Importer<'_> {
     /// Adds the text of a file; `above` are the imports that lead to it.
-    fn read(&mut self, mut segment: Segment, text: &str, above: &mut Vec<PathBuf>) {
+    fn read(&mut self, mut piece: Piece, text: &str, above: &mut Vec<PathBuf>) {
         if above.len() >= DEEPEST {
-            segment.text = text.to_owned();
-            self.segments.push(segment);
+            piece.text = text.to_owned();
+            self.pieces.push(piece);
             return;
         }
-        let folder = segment.path.parent().unwrap_or(&segment.path).to_owned();
+        let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
         let code = code_spans(text);
         let mut copied = 0;
         for mention in mentions(text) {
-            segment.text.push_str(&text[copied..mention.start]);
+            piece.text.push_str(&text[copied..mention.start]);
             copied = mention.end;
             let name = &text[mention.start + 1..mention.end];
             if is_inside(mention.start, &code) {
-                segment.text.push('@');
-                segment.text.push_str(name);
+                piece.text.push('@');
+                piece.text.push_str(name);
                 continue;
             }
             let file = without_dots(&folder.join(name));
             match self.import(name, &file, above) {
-                Err(comment) => segment.text.push_str(&comment),
+                Err(comment) => piece.text.push_str(&comment),
                 Ok(bytes) => {
-                    segment
+                    piece
                         .text
                         .push_str(&format!("<!-- Imported from: {name} -->\n"));
-                    let (path, kind) = (segment.path.clone(), segment.kind);
-                    self.segments.push(segment);
-                    let import = Segment {
-                        path: file.clone(),
-                        kind: PieceKind::Import,
-                        bytes: bytes.len() as u64,
-                        text: String::new(),
-                    };
+                    let (path, kind) = (piece.path.clone(), piece.kind);
+                    self.pieces.push(piece);
+                    let import = imported(&file, &bytes);
                     above.push(file);
                     self.read(import, &String::from_utf8_lossy(&bytes), above);
                     above.pop();
-                    segment = Segment {
-                        path,
-                        kind,
-                        bytes: 0,
-                        text: format!("\n<!-- End of import from: {name} -->"),
-                    };
+                    let end = format!("\n<!-- End of import from: {name} -->");
+                    piece = Piece::whole(path, kind, 0, end);
                 }
             }
         }
-        segment.text.push_str(&text[copied..]);
-        self.segments.push(segment);
+        piece.text.push_str(&text[copied..]);
+        self.pieces.push(piece);
     }
 
     /// Adds the text of a file, then those of its imports from the last to the first, each once. The
     /// first file is called by the name of its folder.
     fn read_flat(
         &mut self,
-        mut segment: Segment,
+        mut piece: Piece,
         name: &Path,
         text: &str,
         known: &mut HashSet<PathBuf>,
@@ -429,11 +397,11 @@ impl Importer<'_> {
         if !known.insert(name.to_owned()) {
             return;
         }
-        let gap = if self.segments.is_empty() { "" } else { "\n\n" };
+        let gap = if self.pieces.is_empty() { "" } else { "\n\n" };
         let (shown, said) = (name.display(), trimmed(text));
-        segment.text = format!("{gap}--- File: {shown} ---\n{said}\n--- End of File: {shown} ---");
-        let folder = segment.path.parent().unwrap_or(&segment.path).to_owned();
-        self.segments.push(segment);
+        piece.text = format!("{gap}--- File: {shown} ---\n{said}\n--- End of File: {shown} ---");
+        let folder = piece.path.parent().unwrap_or(&piece.path).to_owned();
+        self.pieces.push(piece);
         let code = code_spans(text);
         for mention in mentions(text).into_iter().rev() {
             let name = &text[mention.start + 1..mention.end];
@@ -442,12 +410,7 @@ impl Importer<'_> {
                 continue;
             }
             if let Ok(bytes) = self.import(name, &file, &[]) {
-                let import = Segment {
-                    path: file.clone(),
-                    kind: PieceKind::Import,
-                    bytes: bytes.len() as u64,
-                    text: String::new(),
-                };
+                let import = imported(&file, &bytes);
                 self.read_flat(import, &file, &String::from_utf8_lossy(&bytes), known);
             }
         }
@@ -505,6 +468,12 @@ impl Importer<'_> {
             }
         }
     }
+}
+
+/// The piece of an import, still without its text.
+fn imported(file: &Path, bytes: &[u8]) -> Piece {
+    let size = bytes.len() as u64;
+    Piece::whole(file.to_owned(), PieceKind::Import, size, String::new())
 }
 
 /// Returns where a text mentions `@path`.

@@ -231,15 +231,13 @@ fn listed(start: &Start<'_>, file: &Path, source: Source) -> Option<Vec<String>>
 }
 
 fn piece(start: &Start<'_>, path: PathBuf, kind: PieceKind, source: Source) -> Option<Piece> {
-    match start.read(&path, source) {
-        Found::Missing => None,
-        Found::Unread(why) => Some(Piece::unsent(&path, kind, 0, why)),
-        Found::Content(bytes) => {
-            let text = decoded(&bytes);
-            let size = bytes.len() as u64;
-            (!text.is_empty()).then(|| Piece::whole(path, kind, size, text))
-        }
-    }
+    let bytes = match start.load(&path, kind, source) {
+        Ok(bytes) => bytes,
+        Err(told) => return told.into_iter().next(),
+    };
+    let text = decoded(&bytes);
+    let size = bytes.len() as u64;
+    (!text.is_empty()).then(|| Piece::whole(path, kind, size, text))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::{Found, Limit, Piece, PieceKind, Source, Start, counted, decoded, trimmed};
+use super::super::{Limit, Piece, PieceKind, Source, Start, counted, decoded, trimmed};
 use super::{LARGEST, header, markdown};
 use crate::core::memory::discover::claude_memory_root;
 use crate::core::memory::layout::index::BUDGET_LINES;
@@ -26,27 +26,25 @@ pub(super) fn index(start: &Start<'_>, seen: &HashSet<PathBuf>) -> Option<Piece>
         return None;
     }
     let kind = PieceKind::Memory;
-    match start.read(&file, Source::Own) {
-        Found::Missing => None,
-        Found::Unread(why) => Some(Piece::unsent(&file, kind, 0, why)),
-        Found::Content(bytes) if bytes.len() > LARGEST => None,
-        Found::Content(bytes) => {
-            let text = markdown::read(&header(&bytes).1).text;
-            let whole = trimmed(&text);
-            let (text, cut) = truncated(whole);
-            let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
-            let warning = cut.as_ref().map(|_| warning(whole, text));
-            let text = plain(&format!("{text}{}", warning.unwrap_or_default()));
-            let text = trimmed(&text).to_owned();
-            let size = bytes.len() as u64;
-            (!text.is_empty()).then(|| Piece {
-                cut,
-                rest,
-                limit: Some(limit(whole)),
-                ..Piece::whole(file, kind, size, text)
-            })
-        }
-    }
+    let bytes = match start.load(&file, kind, Source::Own) {
+        Ok(bytes) if bytes.len() > LARGEST => return None,
+        Ok(bytes) => bytes,
+        Err(told) => return told.into_iter().next(),
+    };
+    let text = markdown::read(&header(&bytes).1).text;
+    let whole = trimmed(&text);
+    let (text, cut) = truncated(whole);
+    let rest = whole[text.len()..].trim_start_matches('\n').to_owned();
+    let warning = cut.as_ref().map(|_| warning(whole, text));
+    let text = plain(&format!("{text}{}", warning.unwrap_or_default()));
+    let text = trimmed(&text).to_owned();
+    let size = bytes.len() as u64;
+    (!text.is_empty()).then(|| Piece {
+        cut,
+        rest,
+        limit: Some(limit(whole)),
+        ..Piece::whole(file, kind, size, text)
+    })
 }
 
 /// Returns what Claude Code says after an index of which it has kept the start.
@@ -208,16 +206,14 @@ pub(super) fn of_subagents(start: &Start<'_>) -> Vec<Piece> {
 fn of_subagent(start: &Start<'_>, agent: &Path, source: Source) -> Option<Piece> {
     let file = agent.join(INDEX);
     let kind = PieceKind::SubagentMemory;
-    match start.read(&file, source) {
-        Found::Missing => None,
-        Found::Unread(why) => Some(Piece::unsent(&file, kind, 0, why)),
-        Found::Content(bytes) => {
-            let name = agent.file_name()?.to_string_lossy();
-            let why = format!("loaded when the subagent {name} starts");
-            let piece = Piece::unsent(&file, kind, bytes.len() as u64, why);
-            Some(piece.with_rest(decoded(&bytes)))
-        }
-    }
+    let bytes = match start.load(&file, kind, source) {
+        Ok(bytes) => bytes,
+        Err(told) => return told.into_iter().next(),
+    };
+    let name = agent.file_name()?.to_string_lossy();
+    let why = format!("loaded when the subagent {name} starts");
+    let piece = Piece::unsent(&file, kind, bytes.len() as u64, why);
+    Some(piece.with_rest(decoded(&bytes)))
 }
 
 #[cfg(test)]
