@@ -21,7 +21,8 @@ import context
 
 PROMPT, ANSWER = "tell me of the crossing", "Quagga at the crossing"
 PATIENCE = 600
-LIMIT = 90
+# Copilot CLI waits a minute for a server that does not answer, and has no setting for it.
+LIMIT = 120
 
 # Who does what before the first prompt, so that no question of the client's is in the way.
 
