@@ -24,7 +24,7 @@ use crate::core::insight::sync::{Standing, standing_in};
 use crate::core::log::{
     Agent, LogFile, LogLocations, keep, memory_database, memory_jobs, not_understood,
 };
-use crate::core::memory::catalog::{LogScope};
+use crate::core::memory::catalog::LogScope;
 use crate::core::memory::discover::{Discovered, DiscoveryScope, discover};
 use crate::core::memory::layout::Layout;
 use crate::core::memory::store::Store;

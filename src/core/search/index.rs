@@ -223,7 +223,7 @@ pub struct Corpus {
     is_held_up: bool,
     /// The working directories of all logs, for logs that have only the hash of theirs.
     projects: OnceLock<HashedProjects>,
-    /// The ids of all logs but those of captured events.
+    /// The ids of all sessions with a log of their own.
     sessions: OnceLock<HashSet<String>>,
     /// The ids that several visible logs of an agent have.
     shared: OnceLock<HashSet<(u32, String)>>,
@@ -470,13 +470,25 @@ impl Corpus {
     /// Whether a hook captured a message in a session that has a log of its own, which tells it.
     pub fn is_told_by_log(&self, message: &CorpusMessage<'_>) -> bool {
         let session = message.session.filter(|_| self.is_captured(message.log));
-        session.is_some_and(|session| {
-            let sessions = self.sessions.get_or_init(|| {
-                let rows = self.table.logs.iter().filter(|row| !row.is_captured());
-                rows.map(|row| row.id().to_owned()).collect()
-            });
-            sessions.contains(session)
-        })
+        session.is_some_and(|session| self.has_log_of(session))
+    }
+
+    /// Whether a session has a log of its own. Some agents name their files otherwise than the session.
+    pub fn has_log_of(&self, session: &str) -> bool {
+        let sessions = self.sessions.get_or_init(|| {
+            let mut ids = HashSet::new();
+            for row in self.table.logs.iter().filter(|row| !row.is_captured()) {
+                ids.insert(row.id().to_owned());
+                let head = row.facts().map(|(head, _)| head);
+                // The records of a subagent may name the session that started it.
+                ids.extend(
+                    head.filter(|head| head.parent.is_none())
+                        .and_then(|head| head.session),
+                );
+            }
+            ids
+        });
+        sessions.contains(session)
     }
 
     /// Whether the messages of a visible log were captured by hooks.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::core::disk::foreign::{LARGEST_LOG, read_capped};
-use crate::core::log::{Agent, says_something};
+use crate::core::log::says_something;
 use crate::core::memory::layout::events::CapturedEvent;
 use crate::core::search::index::{Corpus, Log};
 use crate::core::text::display::safe_line;
@@ -41,15 +41,11 @@ pub fn captured_events(store: &Path) -> Vec<(u64, CapturedEvent)> {
 /// Returns the sessions of a store of events, in the order of their first events, without those that
 /// have a log of their own.
 pub fn captured_sessions(corpus: &Corpus, log: &Log<'_>) -> Vec<CapturedSession> {
-    let others = corpus
-        .logs()
-        .filter(|log| log.agent() != Some(Agent::Events));
-    let told: HashSet<String> = others.map(|log| log.id().to_owned()).collect();
     let mut found: Vec<CapturedSession> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut seen = HashSet::new();
     for (_, event) in captured_events(&log.path()) {
-        if told.contains(&event.session_id) || !seen.insert(event.event_id.clone()) {
+        if corpus.has_log_of(&event.session_id) || !seen.insert(event.event_id.clone()) {
             continue;
         }
         let at = *places
