@@ -97,7 +97,8 @@ static SYMBOL: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn names(document: &Document) -> impl Iterator<Item = (&str, Range<usize>)> {
     let found = SYMBOL.captures_iter(&document.text);
     let names = found.filter_map(|parts| parts.get(1));
-    let names = names.filter(|name| document.is_code(name.start()) && is_distinct(name.as_str()));
+    let names =
+        names.filter(move |name| document.is_code(name.start()) && is_distinct(name.as_str()));
     names.map(|name| (name.as_str(), name.range()))
 }
 

@@ -362,8 +362,10 @@ static SET: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The names that a line of a file defines.
 fn definitions<'l>(path: &str, line: &'l str) -> impl Iterator<Item = &'l str> {
-    let patterns = [&*DEFINED, &*SET].into_iter().filter(|_| is_source(path));
-    let found = patterns.flat_map(|pattern| pattern.captures_iter(line));
+    let patterns = [&*DEFINED, &*SET]
+        .into_iter()
+        .filter(move |_| is_source(path));
+    let found = patterns.flat_map(move |pattern| pattern.captures_iter(line));
     found.filter_map(|parts| Some(parts.get(1)?.as_str()))
 }
 
@@ -379,7 +381,7 @@ mod tests {
             --- a/README.md\n+++ b/README.md\n@@ -1 +0,0 @@\n-fn in_prose() {}\n\
             \u{1}c1\n\n--- a/src/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-fn load_all() {}\n";
         let wanted = ["load_all", "no_name", "kept_name", "in_prose", "APP_HOME"];
-        let wanted = wanted.map(str::to_owned).into();
+        let wanted = BTreeSet::from(wanted.map(str::to_owned));
         let lost = parse(log.as_bytes(), &wanted);
         let mut told: Vec<String> = lost
             .iter()
