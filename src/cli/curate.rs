@@ -18,10 +18,10 @@ use super::{Failure, Outcome};
 use crate::core::Error;
 use crate::core::insight::curate::collect::{Sources, collect};
 use crate::core::insight::curate::fix::{fixable, plan_fixes};
-use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
+use crate::core::insight::curate::logs::SessionLogs;
 use crate::core::insight::curate::run::{Request, findings};
 use crate::core::insight::curate::waiver;
-use crate::core::insight::curate::{Finding, RULES, Severity, check, rule};
+use crate::core::insight::curate::{Finding, RULES, Severity, check, reads_logs, rule};
 use crate::core::log::LogFile;
 use crate::core::memory::catalog::{LogCatalog, LogScope};
 use crate::core::memory::store::Store;
@@ -122,7 +122,7 @@ impl Logs {
         let (claude, kept) = (&world.environment.claude, &world.kept);
         let read = |logs: &LogCorpus<'_>| {
             let ledger = world.ledger(&logs.corpus, stores)?;
-            let logs = SessionLogs::read(&logs.corpus, stores, claude, kept);
+            let logs = SessionLogs::read(&logs.corpus, claude, kept);
             Ok(logs.with_ledger(ledger))
         };
         world.read_logs(&self.catalog, &self.files, read)?.map(Some)

@@ -100,7 +100,7 @@ fn a_rule_is_chosen_by_its_id_and_switched_off_in_the_settings() {
     let listed = home.ok("curate --rules");
     has(
         &listed,
-        ["dead-path       off      a path, script, flag or symbol that"],
+        ["dead-path       off      a path or symbol that the project had"],
     );
 }
 
@@ -223,34 +223,13 @@ fn commit(home: &Home, subject: &str) {
 }
 
 #[test]
-fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() {
+fn symbols_are_dead_once_git_shows_their_definition_removed() {
     let Some(home) = project() else { return };
-    home.file(
-        "project/Makefile",
-        "build:\n\tcc\nlint-all: build\n\ttrue\n",
-    );
-    home.file(
-        "project/package.json",
-        "{\n  \"scripts\": {\n    \"dev\": \"vite\",\n    \"build:web\": \"vite build\"\n  }\n}\n",
-    );
-    home.file(
-        "project/run.sh",
-        "case $1 in\n  --dry-run-all) dry=1;;\n  --kept-flag) ;;\nesac\n",
-    );
     home.file(
         "project/src/lib.rs",
         "pub fn load_all() {}\npub fn moved_name() {}\npub fn kept_name() {}\n",
     );
     commit(&home, "more");
-    home.file("project/Makefile", "build:\n\tcc\n");
-    home.file(
-        "project/package.json",
-        "{\n  \"scripts\": {\n    \"dev\": \"vite\"\n  }\n}\n",
-    );
-    home.file(
-        "project/run.sh",
-        "case $1 in\n  --kept-flag) ;;\nesac\ngit push --force-now\n",
-    );
     home.file("project/src/lib.rs", "pub fn kept_name() {}\n");
     home.file("project/src/other.rs", "pub fn moved_name() {}\n");
     commit(&home, "drop what nobody uses");
@@ -261,9 +240,7 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     };
     memory(
         "uses",
-        "Run `make lint-all`, `make build`, `npm run build:web` and `npm run dev`; `run.sh \
-         --dry-run-all --kept-flag`. `git push --force-now` is fine. See `load_all()`, \
-         `moved_name`, `kept_name` and `never_there()`.",
+        "See `load_all()`, `moved_name`, `kept_name` and `never_there()`.",
     );
     memory("knows", "`load_all()` was removed; see src/lib.rs.");
     memory("renames", "We renamed `old_setting` to `new_setting`.");
@@ -284,19 +261,11 @@ fn scripts_flags_and_symbols_are_dead_once_git_shows_their_definition_removed() 
     let text = commit["text"].as_str().expect("a text");
     let texts: Vec<&str> = text.lines().collect();
     assert_eq!(
-        texts[..5],
-        [
-            "drop what nobody uses",
-            "- lint-all: build",
-            "- \"build:web\": \"vite build\"",
-            "- --dry-run-all) dry=1;;",
-            "- pub fn load_all() {}",
-        ]
+        texts[..2],
+        ["drop what nobody uses", "- pub fn load_all() {}"]
     );
     let message = finding["message"].as_str().expect("a message");
-    let names = "the target lint-all, the script build:web, the flag --dry-run-all and 1 more";
-    starts(message, "has 4 names that ");
-    ends(message, names);
+    starts(message, "the name load_all is gone from the project since ");
 }
 
 /// Makes every file of the project old enough to be trusted by its time.

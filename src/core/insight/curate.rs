@@ -39,7 +39,6 @@ mod swept_soon;
 pub(crate) mod tests;
 mod unreadable;
 pub mod untaught;
-mod unused;
 pub mod waiver;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -406,7 +405,6 @@ pub static RULES: &[Rule] = &[
     came_back::RULE,
     ignored::RULE,
     untaught::RULE,
-    unused::RULE,
     swept_soon::RULE,
     conflict_copy::RULE,
     index_dangling::RULE,
@@ -430,6 +428,14 @@ fn is_chosen(rule: &str, settings: &CurateSettings, only: &[String]) -> bool {
         [] => !settings.off.iter().any(|id| id == rule),
         ids => ids.iter().any(|id| id == rule),
     }
+}
+
+/// The rules that read the logs of sessions.
+const OF_LOGS: [&str; 3] = [ignored::RULE.id, untaught::RULE.id, swept_soon::RULE.id];
+
+/// Whether a rule runs that reads the logs of sessions.
+pub fn reads_logs(settings: &CurateSettings, only: &[String]) -> bool {
+    OF_LOGS.iter().any(|id| is_chosen(id, settings, only))
 }
 
 /// Collects the findings of one rule.

@@ -72,8 +72,6 @@ pub struct CurateSettings {
     pub off: Vec<String>,
     /// After how many days something that was in progress is expected to be finished.
     pub pending_days: i64,
-    /// After how many days without being read a memory is unused.
-    pub unused_days: i64,
 }
 
 /// The settings of the [`timeline`](crate::core::insight::timeline).
@@ -105,7 +103,6 @@ impl Default for CurateSettings {
         Self {
             off: Vec::new(),
             pending_days: 90,
-            unused_days: 60,
         }
     }
 }
@@ -232,7 +229,7 @@ impl Default for Settings {
 const MOST_RECALLED: usize = 50;
 
 /// Every key with a single value.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 15] = [
     "color",
     "author",
     "discover.project",
@@ -243,7 +240,6 @@ pub const KEYS: [&str; 16] = [
     "hook.reminders",
     "curate.off",
     "curate.pending_days",
-    "curate.unused_days",
     "timeline.timeout",
     "timeline.model",
     "recall.limit",
@@ -320,7 +316,6 @@ impl Settings {
                 self.curate.off = ids.map(str::to_owned).collect();
             }
             "curate.pending_days" => self.curate.pending_days = number(value)?,
-            "curate.unused_days" => self.curate.unused_days = number(value)?,
             "timeline.timeout" => self.timeline.timeout = number(value)?,
             "timeline.model" => self.timeline.model = PathBuf::from(value),
             "recall.limit" => {
@@ -359,7 +354,6 @@ impl Settings {
             "hook.reminders" => self.hook.reminders.to_string(),
             "curate.off" => self.curate.off.join(", "),
             "curate.pending_days" => self.curate.pending_days.to_string(),
-            "curate.unused_days" => self.curate.unused_days.to_string(),
             "timeline.timeout" => self.timeline.timeout.to_string(),
             "timeline.model" => self.timeline.model.display().to_string(),
             "recall.limit" => self.recall_limit.to_string(),

@@ -1,6 +1,5 @@
 //! The curate worker: it checks the memories of all stores, rule by rule.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,9 +8,9 @@ use super::search;
 use super::thread::{JobSender, Worker};
 use crate::core::change::history::History;
 use crate::core::insight::curate::collect::{Sources, collect};
-use crate::core::insight::curate::logs::{SessionLogs, reads_logs};
+use crate::core::insight::curate::logs::SessionLogs;
 use crate::core::insight::curate::untaught::put_drafts;
-use crate::core::insight::curate::{check_each, chosen, waiver};
+use crate::core::insight::curate::{check_each, chosen, reads_logs, waiver};
 use crate::core::insight::ledger::{self, Ledger};
 use crate::core::log::LogFile;
 use crate::core::memory::catalog::{LogCatalog, LogScope};
@@ -43,10 +42,9 @@ pub(super) struct CurateWorker {
     pub(super) counted: Option<Arc<Ledger>>,
 }
 
-/// What the logs said when they were last read, with the logs and the names of the memories.
+/// What the logs said when they were last read, with the logs.
 pub(super) struct KnownLogs {
     files: Vec<LogFile>,
-    memories: HashSet<String>,
     logs: SessionLogs,
 }
 
@@ -139,7 +137,7 @@ impl CurateWorker {
 
     fn check(&mut self, generation: u64) -> Result<()> {
         let stores = self.stores();
-        let logs = self.session_logs(&stores);
+        let logs = self.session_logs();
         let sources = Sources {
             environment: &self.setup.environment,
             project: self.setup.project.as_deref(),
@@ -182,8 +180,8 @@ impl CurateWorker {
     }
 
     /// What the logs of all projects say about the memories; nothing where no rule reads logs, or
-    /// they cannot be read. They are read again when there are other logs or further memories.
-    fn session_logs(&mut self, stores: &[Store]) -> Option<SessionLogs> {
+    /// they cannot be read. They are read again when there are other logs.
+    fn session_logs(&mut self) -> Option<SessionLogs> {
         if !reads_logs(&self.setup.settings, &[]) {
             return None;
         }
@@ -195,23 +193,19 @@ impl CurateWorker {
         }
         let claude = &self.setup.environment.claude;
         let copies = catalog.kept.clone().unwrap_or_default();
-        let memories = self.library.stores.iter().flat_map(|one| &one.memories);
-        let memories: HashSet<String> = memories.map(|memory| memory.path.clone()).collect();
         if let Some(known) = &self.known_logs
             && known.files == files
-            && known.memories.is_superset(&memories)
         {
             return Some(known.logs.with_settings(claude, &copies));
         }
         let read = read_corpus(
             || catalog.scoped_corpus(&files, ReadResults::Now, &()),
-            |scoped| SessionLogs::read(&scoped.corpus, stores, claude, &copies),
+            |scoped| SessionLogs::read(&scoped.corpus, claude, &copies),
         );
         match read {
             Ok((_, logs)) => {
                 self.known_logs = Some(KnownLogs {
                     files,
-                    memories,
                     logs: logs.clone(),
                 });
                 Some(logs)

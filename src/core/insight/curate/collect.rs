@@ -77,7 +77,10 @@ pub fn collect<'a>(
                 let about = read.iter().zip(&projects);
                 let about = about.filter(|(_, project)| project.as_ref() == Some(*root));
                 let documents = about.flat_map(|(store, _)| &store.documents);
-                let wanted = documents.flat_map(names).map(|(name, _)| name).collect();
+                let wanted = documents
+                    .flat_map(names)
+                    .map(|(name, _)| name.to_owned())
+                    .collect();
                 lost.push((*root, lost_definitions(git, root, &wanted)));
             }
         }

@@ -1,5 +1,4 @@
-//! Names that memories use and that the project had, but has no longer: paths, scripts, flags and
-//! symbols.
+//! Names that memories use and that the project had, but has no longer: paths and symbols.
 //!
 //! Git proves it: the name must be in the history and not in the tree. Without git only absolute
 //! paths below the project are certain. A name is not reported where the memory makes no claim about
@@ -13,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::claim::is_claim;
-use super::dead_name;
+use super::dead_name::{self, Mention};
 use super::document::Document;
 use super::fix::Fix;
 use super::git::{GonePath, ProjectHistory};
@@ -23,7 +22,7 @@ use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
 pub(super) const RULE: Rule = Rule {
     id: "dead-path",
     severity: Severity::Warning,
-    about: "a path, script, flag or symbol that the project had and has no longer",
+    about: "a path or symbol that the project had and has no longer",
     check,
 };
 
@@ -45,31 +44,6 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         for (number, path, found) in dead_names(collection, project) {
             report.add(number, path, found);
         }
-    }
-}
-
-/// A name that the project lost, and where a memory uses it.
-pub(super) struct Mention<'a> {
-    /// The number of the store.
-    pub(super) store: usize,
-    pub(super) document: &'a Document,
-    pub(super) ranges: Vec<Range<usize>>,
-    /// The name, as the memory writes it first, with what it is if it is no path.
-    pub(super) name: String,
-    /// The path, or the file that had the name.
-    pub(super) path: String,
-    /// The number of the commit in which it went.
-    pub(super) commit: usize,
-    /// The path that it has now.
-    pub(super) now: Option<String>,
-    /// The line that defined the name.
-    pub(super) definition: Option<String>,
-}
-
-impl<'a> Mention<'a> {
-    /// The name as the memory writes it first.
-    fn written(&self) -> &'a str {
-        &self.document.text[self.ranges[0].clone()]
     }
 }
 

@@ -29,7 +29,7 @@ use bounds::{Budget, PathEnds};
 pub use program::Git;
 pub(crate) use program::{GitCall, GitFailure, Room};
 use reader::LogReader;
-use removed::{LostDefinition, ProjectName};
+use removed::LostDefinition;
 use saved::SavedLog;
 
 /// A commit.
@@ -84,7 +84,7 @@ pub struct ProjectHistory {
     /// several have one.
     by_name: OnceLock<HashMap<String, Option<usize>>>,
     /// The definitions that the newest commits removed, once they were looked for.
-    lost: OnceLock<HashMap<ProjectName, LostDefinition>>,
+    lost: OnceLock<HashMap<String, LostDefinition>>,
 }
 
 impl ProjectHistory {
@@ -608,10 +608,7 @@ mod tests {
             ".gitattributes",
             ".mailmap",
         ];
-        let wanted = BTreeSet::from([ProjectName {
-            kind: removed::NameKind::Symbol,
-            text: "gone_name".to_owned(),
-        }]);
+        let wanted = BTreeSet::from(["gone_name".to_owned()]);
         let mut told = 0;
         for place in places {
             let git = program().with_limit(Duration::from_millis(300));

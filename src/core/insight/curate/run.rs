@@ -190,7 +190,7 @@ fn limits_of(project: &ProjectHistory) -> Vec<String> {
     }
     if commits > removed::NEWEST {
         told.push(format!(
-            "{root}: scripts, flags and symbols are looked for in the newest {} of {commits} commits",
+            "{root}: symbols are looked for in the newest {} of {commits} commits",
             removed::NEWEST
         ));
     }

@@ -2,7 +2,6 @@
 
 use aho_corasick::AhoCorasick;
 
-use super::unused::{date, midnight};
 use super::{Collection, Evidence, Found, Report, Rule, Severity};
 use crate::core::log::Agent;
 
@@ -76,4 +75,17 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
             }
         }
     }
+}
+
+/// The start of a day, in milliseconds since 1970.
+fn midnight(day: jiff::civil::Date) -> i64 {
+    let zoned = day.to_zoned(jiff::tz::TimeZone::UTC);
+    zoned.map_or(0, |zoned| zoned.timestamp().as_millisecond())
+}
+
+/// The day of a time in milliseconds since 1970.
+fn date(time: i64) -> String {
+    jiff::Timestamp::from_millisecond(time)
+        .map(|time| time.strftime("%Y-%m-%d").to_string())
+        .unwrap_or_default()
 }

@@ -98,16 +98,6 @@ impl Fixture {
         self
     }
 
-    /// Makes a file this many days old.
-    fn set_time(&self, path: &str, days: u64) {
-        let file = fs::File::options()
-            .append(true)
-            .open(self.root().join(path));
-        let time: std::time::SystemTime = moment().time.into();
-        let old = time - std::time::Duration::from_secs(days * 24 * 60 * 60);
-        file.expect("a file").set_modified(old).expect("a time");
-    }
-
     /// The folder of the first store.
     fn root(&self) -> PathBuf {
         let first = self.names.first().expect("a store");

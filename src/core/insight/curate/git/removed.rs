@@ -1,4 +1,4 @@
-//! Names that a project defined and no longer has: symbols, flags, scripts and targets.
+//! Symbols that a project defined and no longer has: functions, types, constants and variables.
 //!
 //! One pass over the changes of the newest commits tells which of the wanted names lost a
 //! definition; of these, those that no tracked file has any more are gone. The work is bounded by
@@ -27,34 +27,6 @@ const LONGEST_LINE: usize = 4 << 10;
 /// The most names that are searched in the tracked files.
 const MOST_NAMES: usize = 256;
 
-/// How many files with scripts or targets are read, and how large they may be.
-const MOST_FILES: usize = 64;
-const LARGEST_FILE: u64 = 1 << 20;
-
-/// What a name is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NameKind {
-    /// A function, a type, a constant or a variable.
-    Symbol,
-    /// An option of a command, with its dashes.
-    Flag,
-    /// A script of a `package.json`.
-    Script,
-    /// A target of a Makefile.
-    Target,
-    /// A recipe of a justfile.
-    Recipe,
-}
-
-/// A name that a text uses.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProjectName {
-    /// What it is of.
-    pub kind: NameKind,
-    /// The name.
-    pub text: String,
-}
-
 /// The last definition of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostDefinition {
@@ -70,10 +42,7 @@ pub struct LostDefinition {
 
 impl ProjectHistory {
     /// Which of the names the project defined and no longer has.
-    pub fn gone_names(
-        &self,
-        wanted: &BTreeSet<ProjectName>,
-    ) -> HashMap<ProjectName, LostDefinition> {
+    pub fn gone_names(&self, wanted: &BTreeSet<String>) -> HashMap<String, LostDefinition> {
         // Whether a name is still defined shows only in the tracked files.
         if wanted.is_empty() || matches!(self.cut, Some(Cut::Files | Cut::Late)) {
             return HashMap::new();
@@ -84,7 +53,6 @@ impl ProjectHistory {
         };
         let mut lost = self.lost.get_or_init(read).clone();
         lost.retain(|name, _| wanted.contains(name));
-        self.without_scripts_that_are_there(&mut lost);
         self.without_words_that_are_there(&mut lost);
         lost
     }
@@ -96,73 +64,25 @@ impl ProjectHistory {
     }
 
     /// Sets what [`lost_definitions`] told; it is not looked for again.
-    pub(in crate::core::insight::curate) fn set_lost(
-        &self,
-        lost: HashMap<ProjectName, LostDefinition>,
-    ) {
+    pub(in crate::core::insight::curate) fn set_lost(&self, lost: HashMap<String, LostDefinition>) {
         // What is known already is the same.
         drop(self.lost.set(lost));
     }
 
-    /// Removes the scripts, targets and recipes that a file of the project still defines.
-    fn without_scripts_that_are_there(&self, lost: &mut HashMap<ProjectName, LostDefinition>) {
-        if !lost.keys().any(|name| name.kind.is_script()) {
-            return;
-        }
-        let files = self.live.iter().filter(|path| {
-            [NameKind::Script, NameKind::Target, NameKind::Recipe]
-                .iter()
-                .any(|kind| kind.is_defined_in(path))
-        });
-        let mut files: Vec<&str> = files.collect();
-        files.sort_unstable();
-        if files.len() > MOST_FILES {
-            // What cannot be looked at is not reported.
-            lost.retain(|name, _| !name.kind.is_script());
-            return;
-        }
-        for path in files {
-            let Some(text) = self.text_of(path, LARGEST_FILE) else {
-                lost.retain(|name, _| !name.kind.is_script());
-                return;
-            };
-            for line in text.lines() {
-                each_definition(path, line, &mut |kind, word| {
-                    if kind.is_script() {
-                        lost.remove(&ProjectName {
-                            kind,
-                            text: word.to_owned(),
-                        });
-                    }
-                });
-            }
-        }
-    }
-
-    /// Removes the symbols and flags that a tracked file still has.
-    fn without_words_that_are_there(&self, lost: &mut HashMap<ProjectName, LostDefinition>) {
-        let mut names: Vec<(usize, ProjectName)> = lost
+    /// Removes the names that a tracked file still has.
+    fn without_words_that_are_there(&self, lost: &mut HashMap<String, LostDefinition>) {
+        let newest = lost
             .iter()
-            .filter(|(name, _)| !name.kind.is_script())
-            .map(|(name, definition)| (definition.age, name.clone()))
-            .collect();
-        names.sort();
-        for (_, name) in names.drain(MOST_NAMES.min(names.len())..) {
-            lost.remove(&name);
-        }
-        if names.is_empty() {
-            return;
-        }
-        let spellings = names.iter().flat_map(|(_, name)| name.spellings());
-        let there = self.words_in_sources(&spellings.collect());
-        for (_, name) in names {
-            let is_there = there
-                .as_ref()
-                .is_none_or(|there| name.spellings().iter().any(|word| there.contains(word)));
-            if is_there {
-                lost.remove(&name);
-            }
-        }
+            .map(|(name, definition)| (definition.age, name.clone()));
+        let mut newest: Vec<(usize, String)> = newest.collect();
+        newest.sort();
+        // What cannot be looked at is not reported.
+        newest.truncate(MOST_NAMES);
+        let names: BTreeSet<String> = newest.into_iter().map(|(_, name)| name).collect();
+        let there = self.words_in_sources(&names);
+        lost.retain(|name, _| {
+            names.contains(name) && there.as_ref().is_some_and(|there| !there.contains(name))
+        });
     }
 }
 
@@ -171,6 +91,9 @@ impl ProjectHistory {
     /// to read.
     fn words_in_sources(&self, words: &BTreeSet<String>) -> Option<BTreeSet<String>> {
         let words: Vec<&String> = words.iter().collect();
+        if words.is_empty() {
+            return Some(BTreeSet::new());
+        }
         let finder = AhoCorasick::new(&words).ok()?;
         let mut missing = vec![true; words.len()];
         let mut left = LARGEST;
@@ -214,8 +137,8 @@ const PER_FILE: u64 = 2 << 10;
 pub(in crate::core::insight::curate) fn lost_definitions(
     git: &Git,
     root: &Path,
-    wanted: &BTreeSet<ProjectName>,
-) -> HashMap<ProjectName, LostDefinition> {
+    wanted: &BTreeSet<String>,
+) -> HashMap<String, LostDefinition> {
     let newest = NEWEST.to_string();
     let args = [
         "log",
@@ -242,54 +165,6 @@ pub(in crate::core::insight::curate) fn lost_definitions(
     } else {
         read().unwrap_or_default()
     }
-}
-
-impl NameKind {
-    fn is_script(self) -> bool {
-        matches!(self, Self::Script | Self::Target | Self::Recipe)
-    }
-
-    /// Whether a file defines names of this kind.
-    fn is_defined_in(self, path: &str) -> bool {
-        let name = file_name(path);
-        match self {
-            Self::Script => name == "package.json",
-            Self::Target => {
-                matches!(name, "Makefile" | "makefile" | "GNUmakefile") || name.ends_with(".mk")
-            }
-            Self::Recipe => {
-                matches!(name, "justfile" | "Justfile" | ".justfile") || name.ends_with(".just")
-            }
-            Self::Symbol | Self::Flag => is_source(path),
-        }
-    }
-}
-
-impl ProjectName {
-    /// How the name may be written where it is used.
-    fn spellings(&self) -> Vec<String> {
-        let bare = self.text.trim_start_matches('-');
-        match self.kind {
-            NameKind::Flag => vec![bare.to_owned(), bare.replace('-', "_"), camel(bare)],
-            _ => vec![self.text.clone()],
-        }
-    }
-}
-
-/// `dry-run` as `dryRun`.
-fn camel(name: &str) -> String {
-    let mut out = String::new();
-    for (number, part) in name.split('-').enumerate() {
-        let mut letters = part.chars();
-        match letters.next().filter(|_| number > 0) {
-            Some(first) => {
-                out.push(first.to_ascii_uppercase());
-                out.push_str(letters.as_str());
-            }
-            None => out.push_str(part),
-        }
-    }
-    out
 }
 
 /// The endings of files that tell about a project instead of being it.
@@ -366,29 +241,23 @@ fn each_changed_line(mut output: impl BufRead, mut each: impl FnMut(ChangedLine<
 }
 
 /// The lost definitions in the output of `git log -p -U0`, each by its newest commit.
-fn parse(
-    output: impl BufRead,
-    wanted: &BTreeSet<ProjectName>,
-) -> HashMap<ProjectName, LostDefinition> {
+fn parse(output: impl BufRead, wanted: &BTreeSet<String>) -> HashMap<String, LostDefinition> {
     let mut lost = HashMap::new();
     each_changed_line(output, |line| {
         if line.is_added {
             return;
         }
-        each_definition(line.path, line.text, &mut |kind, word| {
-            let name = ProjectName {
-                kind,
-                text: word.to_owned(),
-            };
-            if wanted.contains(&name) {
-                lost.entry(name).or_insert_with(|| LostDefinition {
-                    age: line.age,
-                    commit: line.commit.to_owned(),
-                    path: line.path.to_owned(),
-                    line: line.text.trim().to_owned(),
-                });
+        for name in definitions(line.path, line.text) {
+            if wanted.contains(name) {
+                lost.entry(name.to_owned())
+                    .or_insert_with(|| LostDefinition {
+                        age: line.age,
+                        commit: line.commit.to_owned(),
+                        path: line.path.to_owned(),
+                        line: line.text.trim().to_owned(),
+                    });
             }
-        });
+        }
     });
     lost
 }
@@ -490,107 +359,41 @@ static SET: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a valid pattern")
 });
 
-/// An option as its parser is told of it.
-static FLAG: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?-u)(?:add_argument|add_option|option|Option|arg|Arg|argument)\w*\(\s*(?:["']-\w["'],\s*)?["'](--[a-z][a-z0-9-]{2,})|(?:long|flag|flags|pflag|name)\w*\s*(?:=|\(|\.\w+\(\s*(?:&\w+,\s*)?)\s*["']([a-z][a-z0-9-]{2,})["']|^\s*(?:-\w\s*\|\s*)?(--[a-z][a-z0-9-]{2,})(?:\s*\|\s*-\w)?(?:=\*)?\)"#,
-    )
-    .expect("a valid pattern")
-});
-
-static SCRIPT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"^\s*"([a-z][\w:.-]*)"\s*:\s*""#).expect("a valid pattern"));
-
-static TARGET: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^([A-Za-z][\w./-]*)\s*::?(?:[^=:]|$)").expect("a valid pattern"));
-
-static RECIPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^@?([a-z][\w-]*)(?:\s+[^:]*)?:(?:[^=]|$)").expect("a valid pattern")
-});
-
-/// Calls `take` with each name that a line of a file defines.
-fn each_definition(path: &str, line: &str, take: &mut dyn FnMut(NameKind, &str)) {
-    for (kind, pattern) in [
-        (NameKind::Script, &*SCRIPT),
-        (NameKind::Target, &*TARGET),
-        (NameKind::Recipe, &*RECIPE),
-    ] {
-        if kind.is_defined_in(path)
-            && let Some(name) = pattern.captures(line).and_then(|parts| parts.get(1))
-        {
-            take(kind, name.as_str());
-        }
-    }
-    if !is_source(path) {
-        return;
-    }
-    for pattern in [&*DEFINED, &*SET] {
-        for parts in pattern.captures_iter(line) {
-            if let Some(name) = parts.get(1) {
-                take(NameKind::Symbol, name.as_str());
-            }
-        }
-    }
-    for parts in FLAG.captures_iter(line) {
-        if let Some(name) = parts.iter().skip(1).flatten().next() {
-            let bare = name.as_str().trim_start_matches('-');
-            take(NameKind::Flag, &format!("--{bare}"));
-        }
-    }
+/// The names that a line of a file defines.
+fn definitions<'l>(path: &str, line: &'l str) -> impl Iterator<Item = &'l str> {
+    let patterns = [&*DEFINED, &*SET]
+        .into_iter()
+        .filter(move |_| is_source(path));
+    let found = patterns.flat_map(move |pattern| pattern.captures_iter(line));
+    found.filter_map(|parts| Some(parts.get(1)?.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(all: &[(NameKind, &str)]) -> BTreeSet<ProjectName> {
-        let name = |(kind, text): &(NameKind, &str)| ProjectName {
-            kind: *kind,
-            text: (*text).to_owned(),
-        };
-        all.iter().map(name).collect()
-    }
-
     #[test]
     fn a_lost_definition_is_one_of_a_removed_line_and_the_newest_commit_counts() {
-        use NameKind::{Flag, Recipe, Script, Symbol, Target};
         let log = "\u{1}c3\n\ndiff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n\
             @@ -3,2 +3 @@ fn x()\n-pub fn load_all(x: u8) {\n--- fn no_name() in a comment\n+fn kept_name() {}\n\
-            \u{1}c2\n\n--- a/Makefile\n+++ b/Makefile\n@@ -1 +0,0 @@\n-lint-all: a b\n\
-            --- a/package.json\n+++ b/package.json\n@@ -4 +3,0 @@\n-    \"build:web\": \"vite\",\n\
-            --- a/justfile\n+++ /dev/null\n@@ -1 +0,0 @@\n-ship target=\"x\": test\n\
-            --- a/run.sh\n+++ b/run.sh\n@@ -2,3 +0,0 @@\n-  --dry-run) dry=1;;\n-export APP_HOME=/x\n-git push --force-now\n\
+            \u{1}c2\n\n--- a/run.sh\n+++ b/run.sh\n@@ -2,2 +0,0 @@\n-export APP_HOME=/x\n-git push --force-now\n\
             --- a/README.md\n+++ b/README.md\n@@ -1 +0,0 @@\n-fn in_prose() {}\n\
             \u{1}c1\n\n--- a/src/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-fn load_all() {}\n";
-        let wanted = names(&[
-            (Symbol, "load_all"),
-            (Symbol, "no_name"),
-            (Symbol, "kept_name"),
-            (Symbol, "in_prose"),
-            (Symbol, "APP_HOME"),
-            (Target, "lint-all"),
-            (Script, "build:web"),
-            (Recipe, "ship"),
-            (Flag, "--dry-run"),
-            (Flag, "--force-now"),
-        ]);
+        let wanted = ["load_all", "no_name", "kept_name", "in_prose", "APP_HOME"];
+        let wanted = BTreeSet::from(wanted.map(str::to_owned));
         let lost = parse(log.as_bytes(), &wanted);
         let mut told: Vec<String> = lost
             .iter()
-            .map(|(name, lost)| format!("{} {} {}", name.text, lost.commit, lost.path))
+            .map(|(name, lost)| format!("{name} {} {}", lost.commit, lost.path))
             .inspect(|_| assert!(lost.values().all(|lost| lost.age < 2)))
             .collect();
         told.sort();
         assert_eq!(
             told,
             [
-                "--dry-run c2 run.sh",
                 "APP_HOME c2 run.sh",
-                "build:web c2 package.json",
-                "lint-all c2 Makefile",
                 "load_all c3 src/a.rs",
                 "no_name c3 src/a.rs",
-                "ship c2 justfile",
             ]
         );
     }
@@ -605,12 +408,5 @@ mod tests {
         assert_eq!(places_of(&files(300)), ["."]);
         let few: BTreeSet<String> = files(300).into_iter().take(3).collect();
         assert_eq!(places_of(&few).len(), 3);
-    }
-
-    #[test]
-    fn a_flag_may_be_written_in_three_ways() {
-        let flag = names(&[(NameKind::Flag, "--dry-run-all")]);
-        let spellings: Vec<String> = flag.iter().flat_map(ProjectName::spellings).collect();
-        assert_eq!(spellings, ["dry-run-all", "dry_run_all", "dryRunAll"]);
     }
 }

@@ -172,6 +172,11 @@ fn is_field(line: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
+/// The most bytes of a sentence, and how many acts in one are looked at: what is done for each
+/// grows with both.
+const LONGEST: usize = 1500;
+const MOST_ACTS: usize = 16;
+
 /// Cuts a block into sentences. A full stop in a code span ends none, nor does that of a number of a list.
 fn sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     let words = &text[block.clone()];
@@ -188,7 +193,7 @@ fn sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
             }
             _ => false,
         };
-        if is_end && !is_code {
+        if is_end && !is_code || at - start >= LONGEST {
             found.push(block.start + start..block.start + at + c.len_utf8());
             start = at + c.len_utf8();
         }
@@ -265,8 +270,8 @@ impl Sentence {
                 others.any(|(_, other)| other.start.abs_diff(act.start) < REACH)
             })
         };
-        let mut acts = self.known.iter().filter(|known| known.0 == act);
-        let act = acts.find(|(class, act)| {
+        let acts = self.known.iter().filter(|known| known.0 == act);
+        let act = acts.take(MOST_ACTS).find(|(class, act)| {
             !self.is_quoted(*class, act.start) && !self.is_negated(*class, act) && is_near(act)
         });
         act.map(|(_, act)| act.start)
@@ -305,17 +310,22 @@ impl Sentence {
 
     /// Where the byte of the words is in the text.
     fn place_of(&self, text: &str, at: usize) -> usize {
-        let before = self.words[..at].chars().filter(|c| *c != ' ').count();
+        let is_kept = |c: char| !c.is_whitespace() && c != ';' && !MARKS.contains(&c);
+        let before = self.words[..at].chars().filter(|c| is_kept(*c)).count();
         let written = text[self.span.clone()].char_indices();
-        let mut written = written.filter(|(_, c)| !c.is_whitespace() && !MARKS.contains(c));
+        let mut written = written.filter(|(_, c)| is_kept(*c));
         self.span.start + written.nth(before).map_or(0, |(at, _)| at)
     }
 }
 
+/// A text as [`Sentence::words`] has it. Each line of code is a clause of its own.
 fn folded(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut is_fenced = false;
+    for (at, c) in text.char_indices() {
         match c {
+            '`' => is_fenced ^= text[at..].starts_with("```") && !text[..at].ends_with('`'),
+            '\n' if is_fenced => folded.push_str("; "),
             c if c.is_whitespace() && folded.ends_with(' ') || MARKS.contains(&c) => {}
             c if c.is_whitespace() => folded.push(' '),
             '’' => folded.push('\''),

@@ -49,11 +49,7 @@ fn session(id: &str, days_ago: i64) -> SessionLog {
     SessionLog {
         agent: Agent::ClaudeCode,
         id: id.to_owned(),
-        path: format!("/logs/{id}.jsonl").into(),
-        cwd: None,
-        last: time,
         modified: Some(time),
-        unlisted: None,
     }
 }
 
@@ -63,25 +59,6 @@ fn logs(all: Vec<SessionLog>) -> SessionLogs {
         claude_keeps: Some(30),
         ..SessionLogs::default()
     }
-}
-
-/// A store that is rarely read: `a.md` is named by a call of yesterday, `b.md` by none.
-fn rarely_read(sessions: usize) -> Fixture {
-    let fixture = Fixture::new(&[
-        ("a.md", &memory("a", "text")),
-        ("b.md", &memory("b", "text")),
-    ]);
-    fixture.set_time("a.md", 200);
-    fixture.set_time("b.md", 200);
-    let cwd = fixture.home.path().join("project");
-    let all = (1..=sessions).map(|day| SessionLog {
-        cwd: Some(cwd.clone()),
-        ..session(&format!("s{day}"), day as i64)
-    });
-    let mut logs = logs(all.collect());
-    let yesterday = moment().time.as_millisecond() - DAY;
-    logs.named.insert("a.md".to_owned(), yesterday);
-    fixture.with_logs(logs)
 }
 
 /// A store in which `a.md` was deleted, and is there again or not.
@@ -178,13 +155,6 @@ pub(super) fn case_of(rule: &str) -> Option<Case> {
             untaught("project"),
             &["MEMORY.md: use pnpm <use pnpm|I said pnpm>"],
             untaught("elsewhere"),
-        ),
-        "unused" => case(
-            rarely_read(12),
-            &[
-                "b.md: b.md <no call in any log names it|the first of these sessions|the last of these sessions>",
-            ],
-            rarely_read(3),
         ),
         "swept-soon" => case(
             cited(25),
