@@ -147,10 +147,17 @@ fn written_lines(
         let new = own
             .iter()
             .filter(|(line, (sign, _))| *sign == "+" && block.new.contains(&line.new.start));
+        let mut changed = own.iter().filter(|(line, (sign, _))| {
+            *sign == "-" && block.old.contains(&line.old.start)
+                || *sign == "+" && block.new.contains(&line.new.start)
+        });
+        // Where a blank line came from is told by its neighbours, unless all are blank.
+        let is_all_blank = changed.all(|(_, (_, text))| text.trim().is_empty());
         let (adders, is_blank): (Vec<_>, Vec<bool>) = new
             .map(|(line, (_, text))| {
+                let is_blank = text.trim().is_empty();
                 let by = added.get(line.new.start).cloned().flatten();
-                (by, text.trim().is_empty())
+                (by.filter(|_| is_all_blank || !is_blank), is_blank)
             })
             .unzip();
         let begin = (
