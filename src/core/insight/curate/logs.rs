@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::core::disk::foreign::{LARGEST_SETTINGS, read_text};
 use crate::core::insight::ledger::Ledger;
-use crate::core::insight::sessions::listings;
 use crate::core::log::Agent;
 use crate::core::log::keep::kept;
 use crate::core::search::index::Corpus;
