@@ -53,7 +53,7 @@ pub(super) const CONTEXTS: &[Context] = &[
     context("vault token", (&["vault login"], vault), ["vault login -method=token ", "s.8fK2l9D7s6G5h4J3k1M0", ""], "vault login -method=userpass username=kim"),
     context("password of a web server", (&["htpasswd"], htpasswd), ["htpasswd -cb .htpasswd kim ", "hunter22", ""], "htpasswd -c .htpasswd kim22"),
     context("password in a pipe", (&["--password-stdin"], piped), ["echo ", "hunter22", " | docker login -u kim --password-stdin"], "cat key22.txt | docker login --password-stdin"),
-    context("SQL password", (&["identified by", "with password"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
+    context("SQL password", (&["identified by", "with password '"], identified), ["CREATE USER kim IDENTIFIED BY '", "hunter22", "'"], "IDENTIFIED BY its number"),
 ];
 
 /// Words that give a later word its meaning.
@@ -454,7 +454,11 @@ fn piped(scan: &mut Scan<'_>, start: usize, _: usize) {
 
 /// `IDENTIFIED BY 'password'`
 fn identified(scan: &mut Scan<'_>, _: usize, end: usize) {
-    let at = scan.run(end, 4, is_blank);
+    // `with password:` is a name like any other.
+    let at = match scan.byte(end - 1) {
+        Some(b'\'') => end - 1,
+        _ => scan.run(end, 4, is_blank),
+    };
     // Other quotes may enclose a name.
     let Some(quote) = scan.byte(at).filter(|byte| *byte == b'\'') else {
         return;
