@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::support::{Home, has, json_of, lacks, starts};
 
 const FIRST: &str = "11111111-2222-4333-8444-555555555555";
@@ -206,6 +208,35 @@ fn a_log_of_gemini_is_of_the_project_whose_path_has_its_hash() {
     assert_eq!(
         logs[0]["project"].as_str(),
         Some(home.project().display().to_string().as_str())
+    );
+}
+
+#[test]
+fn a_session_with_hooks_and_a_log_of_another_name_is_told_once() {
+    let home = Home::new();
+    let own = hash_of(&home.project().display().to_string());
+    let head = "{\"sessionId\":\"5e6f7a8b-0000-4000-8000-000000000002\",\"kind\":\"main\"}\n";
+    let said = "{\"id\":\"1\",\"type\":\"user\",\"content\":\"paint the zebra\"}\n";
+    home.file(
+        &format!(".gemini/tmp/{own}/chats/session-own.jsonl"),
+        format!("{head}{said}"),
+    );
+    let prompt = serde_json::json!({
+        "hook_event_name": "BeforeAgent",
+        "session_id": "5e6f7a8b-0000-4000-8000-000000000002",
+        "cwd": home.project(),
+        "prompt": "paint the zebra",
+    });
+    home.run_with_input(&["hook", "gemini"], prompt.to_string());
+    let listed = home.json("logs");
+    let ids: Vec<&Value> = listed["logs"].as_array().expect("a list").iter().collect();
+    assert_eq!(ids.len(), 1, "{listed}");
+    assert_eq!(ids[0]["id"], "session-own");
+    let found = home.json("recall zebra");
+    assert_eq!(
+        found["results"].as_array().expect("a list").len(),
+        1,
+        "{found}"
     );
 }
 
