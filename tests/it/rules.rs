@@ -499,7 +499,7 @@ fn files_are_opened_in_one_place() {
         }
         // Maps need a guard against files that shrink.
         if source.name() != "core/disk/mapped.rs" {
-            uses_none_of(&source, &["Mmap"]);
+            uses_none_of(&source, &["memmap2"]);
             // The others have single calls of the system.
             let callers = [
                 "core/disk/allocator.rs",

@@ -73,7 +73,7 @@ fn home() -> Home {
     home.memory("MEMORY.md", "# Memory\n\n- [a](a.md) - d\n");
     home.memory(
         "a.md",
-        "---\nname: A\ndescription: d\ntype: user\n---\n\nRun `lib/kit.sh`, walrus.\n",
+        "---\nname: A\ndescription: d\ntype: user\n---\n\nRun `lib/kit.sh`, then `feed_walrus()`, walrus.\n",
     );
     let record = json!({ "type": "user", "uuid": "u1", "sessionId": "s1", "cwd": home.project(),
         "timestamp": "2026-01-02T10:00:00Z",
