@@ -252,7 +252,6 @@ impl<'a> Repo<'a> {
     /// Fetches a branch of a remote, and nothing else of it. A branch that is not there is none here
     /// either.
     pub(super) fn fetch(&self, url: &str, branch: &str) -> Told<()> {
-        remove_leftovers(&self.dir);
         let room = self.room();
         if let Some(why) = room.excess(room.size()) {
             let clone = self.dir.display();
@@ -279,7 +278,7 @@ impl<'a> Repo<'a> {
                 self.local(&["update-ref", "-d", &tracked], b"").map(drop)
             }
             Err(failure) => {
-                remove_leftovers(&self.dir);
+                self.remove_leftovers();
                 Err(failure.why)
             }
         }
@@ -548,30 +547,30 @@ impl<'a> Repo<'a> {
             .map(drop)
     }
 
+    /// Removes what calls of git that were killed left in the clone: half of a pack, reports, and locks,
+    /// which nobody holds, since one sync runs at a time.
+    pub(super) fn remove_leftovers(&self) {
+        let is_left = |name: &str| {
+            let starts = ["tmp_", "fast_import_crash_"];
+            name.ends_with(".lock") || starts.iter().any(|start| name.starts_with(start))
+        };
+        for (folder, depth) in [("", 1), ("refs", 9), ("objects/pack", 1)] {
+            let entries = walkdir::WalkDir::new(self.dir.join(folder)).max_depth(depth);
+            for entry in entries.into_iter().flatten() {
+                if is_left(&entry.file_name().to_string_lossy()) {
+                    // One that stays is told by the next call of git.
+                    drop(std::fs::remove_file(entry.path()));
+                }
+            }
+        }
+    }
+
     /// Makes one pack of many small ones; the large ones stay.
     pub(super) fn tidy(&self) {
         let packs = std::fs::read_dir(self.dir.join("objects/pack"));
         if packs.map_or(0, Iterator::count) > FILES_OF_PACKS {
             // The next sync tries again what fails.
             drop(self.local(&["repack", "-d", "--quiet", "--geometric=2"], b""));
-        }
-    }
-}
-
-/// Removes what calls of git that were killed left in the clone: half of a pack, reports, and locks,
-/// which nobody holds, since one sync runs at a time.
-fn remove_leftovers(clone: &Path) {
-    let is_left = |name: &str| {
-        let starts = ["tmp_", "fast_import_crash_"];
-        name.ends_with(".lock") || starts.iter().any(|start| name.starts_with(start))
-    };
-    for (folder, depth) in [("", 1), ("refs", 9), ("objects/pack", 1)] {
-        let entries = walkdir::WalkDir::new(clone.join(folder)).max_depth(depth);
-        for entry in entries.into_iter().flatten() {
-            if is_left(&entry.file_name().to_string_lossy()) {
-                // One that stays is told by the next call of git.
-                drop(std::fs::remove_file(entry.path()));
-            }
         }
     }
 }

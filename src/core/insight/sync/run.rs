@@ -229,6 +229,7 @@ impl Sync<'_> {
             moment: self.moment,
             is_fetched: false,
         };
+        repo.remove_leftovers();
         let mut commits = remote.commits()?;
         // Where all that was seen is agreed on, nothing arrives but what is new since, and a push fails
         // if there is any.
