@@ -50,7 +50,7 @@ pub(crate) fn with_on_all_cores<S, T: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads().min(count) {
-            scope.spawn(&run);
+            scope.spawn(run);
         }
         run();
     });

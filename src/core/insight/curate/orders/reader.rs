@@ -424,5 +424,5 @@ fn is_foreign(before: &str, sign: &str, after: &str) -> bool {
         && !NEAR_HOSTS
             .iter()
             .any(|near| host.ends_with(near) || host.contains(&format!("{near}.")))
-        && !KNOWN_HOSTS.iter().any(|known| is_below(&known))
+        && !KNOWN_HOSTS.iter().any(is_below)
 }
