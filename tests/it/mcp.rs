@@ -1466,8 +1466,7 @@ fn the_running_session_of_a_client_that_does_not_name_it_is_no_hit_either() {
     let query = json!({ "query": "pelican" });
     let found = |client: &str| {
         let mut client = Client::start_as(client, &mut server(&home, ""));
-        let found = client.ok("recall_memory", query.clone());
-        found
+        client.ok("recall_memory", query.clone())
     };
     let own = found("gemini-cli-mcp-client");
     has(&own, ["session-past"]);

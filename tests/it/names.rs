@@ -380,7 +380,7 @@ fn names_that_say_where_a_project_belongs_lead_nowhere_else() {
         home.file(".gemini/projects.json", known.to_string());
         let before = outside(&home);
         let context = "context --agent gemini --json";
-        for verb in ["list --json", "review --json", &context] {
+        for verb in ["list --json", "review --json", context] {
             told(&home, verb, &name);
         }
         told(&home, "write x.md --store gemini --content x", &name);
