@@ -78,10 +78,15 @@ fn removable(text: &str, at: usize, c: char) -> Option<Range<usize>> {
 }
 
 /// Whether a character is hidden and has no reason to be there: a byte order mark at the start has
-/// one, and so have soft hyphens and the marks of scripts that are written from right to left.
+/// one, and so have single soft hyphens and the marks of scripts that are written from right to left.
 fn is_unwanted(document: &Document, at: usize, c: char) -> bool {
-    if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t' | '\u{ad}') || at == 0 && c == '\u{feff}' {
+    if !is_hidden(c) || matches!(c, '\n' | '\r' | '\t') || at == 0 && c == '\u{feff}' {
         return false;
+    }
+    const SOFT_HYPHEN: char = '\u{ad}';
+    if c == SOFT_HYPHEN {
+        let (before, after) = (&document.text[..at], &document.text[at + c.len_utf8()..]);
+        return before.ends_with(SOFT_HYPHEN) || after.starts_with(SOFT_HYPHEN);
     }
     if is_in_flag(&document.text, at, c) {
         return false;
