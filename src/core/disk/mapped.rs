@@ -32,7 +32,7 @@ impl MappedFile {
     /// Maps a file that no process changes, such as one of a cache that is written once; `None` if it is
     /// empty. If another program cuts it all the same, what is missing reads as zeros, and `shrunk` is
     /// set.
-    pub(crate) fn open(path: &Path, shrunk: &Arc<AtomicBool>) -> io::Result<Option<Self>> {
+    pub(crate) fn map(path: &Path, shrunk: &Arc<AtomicBool>) -> io::Result<Option<Self>> {
         let file = open_regular(path).map_err(|error| match error {
             Error::NotFound { .. } => io::ErrorKind::NotFound.into(),
             other => io::Error::other(other),
@@ -202,7 +202,7 @@ mod tests {
         let path = temp.path().join("file");
         std::fs::write(&path, vec![7; 100_000]).expect("a file");
         let shrunk = Arc::default();
-        let map = MappedFile::open(&path, &shrunk).expect("is mapped");
+        let map = MappedFile::map(&path, &shrunk).expect("is mapped");
         let bytes = map.expect("is not empty");
         assert_eq!((bytes[0], bytes[99_999]), (7, 7));
         let open = std::fs::File::options()

@@ -44,7 +44,7 @@ impl CacheDirectory {
 
 impl Directory for CacheDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        match MappedFile::open(&self.root.join(path), &self.shrunk) {
+        match MappedFile::map(&self.root.join(path), &self.shrunk) {
             Ok(Some(map)) => Ok(Arc::new(OwnedBytes::new(map))),
             Ok(None) => Ok(Arc::new(OwnedBytes::empty())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
