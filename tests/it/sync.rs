@@ -657,9 +657,14 @@ fn what_was_taken_in_before_a_refused_push_is_no_change_of_this_machine() {
     one.write("mine.md", "first\nsecond\n");
     let two = Arc::new(two);
     let other = Arc::clone(&two);
+    let theirs = one.root().join("theirs.md");
     one.before_the_push(move || {
-        other.write("theirs.md", "first\nsecond\nthird\n");
-        other.sync();
+        let is_taken_in = fs::read_to_string(&theirs).is_ok_and(|text| text.ends_with("second\n"));
+        if is_taken_in {
+            other.write("theirs.md", "first\nsecond\nthird\n");
+            other.sync();
+        }
+        is_taken_in
     });
     one.sync();
     assert_eq!(one.items().len(), 0);

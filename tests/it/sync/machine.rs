@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tome::core::change::history::{Author, History, Observer};
 use tome::core::change::{ChangeContext, ChangeRequest, Direction, plan, plan_and_commit, replay};
@@ -286,16 +286,17 @@ impl Machine {
         self
     }
 
-    /// Lets something happen once, after what was fetched was taken in and before anything is sent. What
-    /// is known already is sent without a fetch first, so that this is the second time.
+    /// Lets something happen once, after what was fetched was taken in and before anything is sent:
+    /// `happens` returns whether it did. What is known already is sent without a fetch first, so that the
+    /// first time may be too early.
     pub(crate) fn before_the_push(
         &mut self,
-        happens: impl Fn() + Send + std::marker::Sync + 'static,
+        happens: impl Fn() -> bool + Send + std::marker::Sync + 'static,
     ) {
-        let is_over = AtomicUsize::new(0);
+        let is_over = AtomicBool::new(false);
         let observer: Observer = Arc::new(move |step| {
-            if step == "sync: taken in" && is_over.fetch_add(1, Ordering::SeqCst) == 1 {
-                happens();
+            if step == "sync: taken in" && !is_over.load(Ordering::SeqCst) && happens() {
+                is_over.store(true, Ordering::SeqCst);
             }
             Ok(())
         });
