@@ -2,6 +2,7 @@
 //! several sessions did to one file becomes an item of each.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::line_source::changes_of;
@@ -140,31 +141,40 @@ fn written_lines(
             .lines()
             .map(|(line, text)| (line, text.split_at_checked(1)));
         let own: Vec<_> = own.filter_map(|(line, text)| Some((line, text?))).collect();
-        let removers = own
-            .iter()
-            .filter(|(line, (sign, _))| *sign == "-" && block.old.contains(&line.old.start));
-        let removers = removers.map(|(_, (_, text))| removed(text.trim_end_matches('\n')));
-        let new = own
-            .iter()
-            .filter(|(line, (sign, _))| *sign == "+" && block.new.contains(&line.new.start));
-        let mut changed = own.iter().filter(|(line, (sign, _))| {
-            *sign == "-" && block.old.contains(&line.old.start)
-                || *sign == "+" && block.new.contains(&line.new.start)
-        });
-        // Where a blank line came from is told by its neighbours, unless all are blank.
-        let is_all_blank = changed.all(|(_, (_, text))| text.trim().is_empty());
+        let of_sign = |wanted: &'static str, lines: &Range<usize>| {
+            let lines = lines.clone();
+            own.iter().filter_map(move |(line, (sign, text))| {
+                let number = if wanted == "-" {
+                    line.old.start
+                } else {
+                    line.new.start
+                };
+                (*sign == wanted && lines.contains(&number))
+                    .then_some((number, text.trim_end_matches('\n')))
+            })
+        };
+        let (old, new) = (of_sign("-", &block.old), of_sign("+", &block.new));
+        // Where a blank line came from or went is told by its neighbours, unless all are blank.
+        let is_blank = |text: &str| text.trim().is_empty();
+        let is_all_blank = old
+            .clone()
+            .chain(new.clone())
+            .all(|(_, text)| is_blank(text));
+        let tells = |text: &str| is_all_blank || !is_blank(text);
+        let removers: Vec<_> = old
+            .map(|(_, text)| removed(text).filter(|_| tells(text)))
+            .collect();
         let (adders, is_blank): (Vec<_>, Vec<bool>) = new
-            .map(|(line, (_, text))| {
-                let is_blank = text.trim().is_empty();
-                let by = added.get(line.new.start).cloned().flatten();
-                (by.filter(|_| is_all_blank || !is_blank), is_blank)
+            .map(|(number, text)| {
+                let by = added.get(number).cloned().flatten();
+                (by.filter(|_| tells(text)), is_blank(text))
             })
             .unzip();
         let begin = (
             block.old.start - hunk.begins.0,
             block.new.start - hunk.begins.1,
         );
-        for own in of_block(&removers.collect::<Vec<_>>(), &adders, &is_blank, begin) {
+        for own in of_block(&removers, &adders, &is_blank, begin) {
             match parts.last_mut() {
                 Some(last) if session(last.by.as_ref()) == session(own.by.as_ref()) => {
                     last.extend(&own);
@@ -465,5 +475,7 @@ mod tests {
         assert_eq!(parts(&[(" a", ""), ("-", "s1"), (" b", "")]), ["s1: -"]);
         let beside = [("+A", "s1"), ("+", ""), ("+B", "s2")];
         assert_eq!(parts(&beside), ["s1: +A +", "s2: +B"]);
+        let removed = [("-a", "s1"), ("-", "s2"), ("-b", "s1")];
+        assert_eq!(parts(&removed), ["s1: -a - -b"]);
     }
 }

@@ -24,6 +24,9 @@ const SEEN_BEFORE_LOGGED: i64 = 10 * 60 * 1000;
 /// How many milliseconds a call of tome's server may wait for its permission and then take.
 const LONGEST_CALL: i64 = 10 * 60 * 1000;
 
+/// Behind how many calls a text that was seen is tried.
+const MOST_TRIED: usize = 20;
+
 /// Something that happened to a file.
 pub(super) enum Step<'a> {
     /// An agent's call.
@@ -92,7 +95,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Makes these calls again. When `seen` was the text is not known: it is put behind the last call
-    /// whose lines it has. A call that made exactly the `later` text came after it.
+    /// after which the others lead from it to the `later` text, else behind the last whose lines it
+    /// has. A call that made exactly the `later` text came after it.
     fn take_calls(
         &mut self,
         calls: &[&'a TouchingCall],
@@ -101,13 +105,28 @@ impl<'a> Replay<'a> {
     ) {
         let mut steps: Vec<Step<'a>> = calls.iter().map(|call| Step::Call(call)).collect();
         if let Some(seen) = seen {
+            let (mut likely, mut newest) = (vec![0], 0);
             let mut tried = Self::default();
-            let fits = calls.iter().map(|call| {
+            for (number, call) in calls.iter().enumerate() {
                 tried.take(Step::Call(call));
-                tried.fits(&seen) && !tried.is_exactly(later)
-            });
-            let fits: Vec<bool> = fits.collect();
-            let at = fits.iter().rposition(|fits| *fits).map_or(0, |at| at + 1);
+                if tried.fits(&seen) && !tried.is_exactly(later) {
+                    newest = number + 1;
+                    // Where the whole text is known, an edit by hand before it was seen is less likely.
+                    if !tried.is_whole || tried.is_exactly(&seen) {
+                        likely.push(newest);
+                    }
+                }
+            }
+            let leads_to_later = |at: &usize| {
+                let mut tried = Self::default();
+                tried.set(&seen, None);
+                calls[*at..]
+                    .iter()
+                    .for_each(|call| tried.take(Step::Call(call)));
+                tried.is_exactly(later)
+            };
+            let mut likely = likely.into_iter().rev().take(MOST_TRIED);
+            let at = likely.find(leads_to_later).unwrap_or(newest);
             steps.insert(at, Step::Seen(seen));
         }
         steps.into_iter().for_each(|step| self.take(step));
@@ -664,6 +683,22 @@ mod tests {
         let replay = Replay::new(&calls, changes.collect(), None);
         let remover = replay.remover("two lines");
         assert!(matches!(remover, Some(Step::Call(call)) if call.time == Some(2)));
+    }
+
+    #[test]
+    fn what_was_seen_before_a_whole_write_was_removed_by_it() {
+        let before = "the first line\nthe second line\nthe third line\n";
+        let later = "the first line\nthe fourth line\n";
+        let calls = [
+            whole(1, "the first line\nthe third line\n"),
+            whole(2, later),
+        ];
+        let (record, before, after) = seen(3, before, later);
+        let replay = Replay::new(&calls, vec![(&record, before, after)], None);
+        for (line, time) in [("the second line", 1), ("the third line", 2)] {
+            let remover = replay.remover(line);
+            assert!(matches!(remover, Some(Step::Call(call)) if call.time == Some(time)));
+        }
     }
 
     #[test]
