@@ -19,7 +19,7 @@ use crate::core::disk::foreign::{
 use crate::core::disk::private;
 use crate::core::log::{
     Agent, Head, LogFile, Skipped, Transcript, cursor, database, location, opencode, openhands,
-    read, session,
+    probe, read, session,
 };
 use crate::core::{Error, Result};
 
@@ -69,16 +69,25 @@ pub fn keep_session(
     all: &[LogFile],
     copies: &mut Vec<(String, PathBuf)>,
 ) -> Result<()> {
-    let belongs = |other: &&LogFile| {
-        other.agent == log.agent && other.parent.as_deref() == Some(log.id.as_str())
-    };
-    let subagents = all.iter().filter(belongs);
+    let mut others: Vec<(Option<String>, &LogFile)> = all
+        .iter()
+        .filter(|other| other.agent == log.agent && other.id != log.id)
+        .map(|other| (probe::parent(other), other))
+        .collect();
+    // A subagent may have subagents.
+    let mut session = vec![log];
+    let mut at = 0;
+    while let Some(parent) = session.get(at).map(|log| &log.id) {
+        let own = others.extract_if(.., |(of, _)| of.as_ref() == Some(parent));
+        session.extend(own.map(|(_, log)| log));
+        at += 1;
+    }
     let says_nothing = |log: &LogFile| {
         let read = read(log);
         read.is_ok_and(|read| read.messages.is_empty() && read.skipped == Skipped::default())
     };
     let mut done = Ok(());
-    for (number, log) in std::iter::once(log).chain(subagents).enumerate() {
+    for (number, log) in session.into_iter().enumerate() {
         let copy = if log.path.starts_with(dir) {
             Ok(log.path.clone())
         } else {

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use super::decode::Decoder;
-use super::{Agent, LogFile, LogLocations, Skipped, location, opencode, read_each};
+use super::{Agent, Carry, LogFile, LogLocations, Skipped, location, opencode, read_each};
 use crate::core::Result;
 use crate::core::disk::foreign::{LONGEST_RECORD, Line, next_line};
 
@@ -49,7 +49,7 @@ pub fn not_understood<'a>(
 /// Returns why a log is not understood; `None` if it is, or if it is empty.
 fn probe(log: &LogFile) -> Option<String> {
     let found = if log.agent.format().decode.is_by_records(&log.path) {
-        first_records(log)
+        first_records(log).map(|(has_message, carry)| (has_message, carry.skipped))
     } else {
         let mut has_message = false;
         let read = read_each(log, &mut |_| has_message = true);
@@ -62,8 +62,19 @@ fn probe(log: &LogFile) -> Option<String> {
     }
 }
 
-/// Reads records until one gives a message; returns whether one did, and what was skipped.
-fn first_records(log: &LogFile) -> Result<(bool, Skipped)> {
+/// Returns the session that started that of a log as a subagent, if its place or its first records
+/// tell it.
+pub(super) fn parent(log: &LogFile) -> Option<String> {
+    let first = || {
+        let is_by_records = log.agent.format().decode.is_by_records(&log.path);
+        let first = is_by_records.then(|| first_records(log))?;
+        first.ok()?.1.head.parent
+    };
+    log.parent.clone().or_else(first)
+}
+
+/// Reads records until one gives a message; returns whether one did, and what was read so far.
+fn first_records(log: &LogFile) -> Result<(bool, Carry)> {
     let mut reader = location::open(&log.path)?.take(PROBED);
     let mut decoder = Decoder::new(log);
     let mut messages = Vec::new();
@@ -80,7 +91,7 @@ fn first_records(log: &LogFile) -> Result<(bool, Skipped)> {
             break;
         }
     }
-    Ok((!messages.is_empty(), decoder.carry().skipped))
+    Ok((!messages.is_empty(), decoder.carry().clone()))
 }
 
 fn why(skipped: &Skipped) -> Option<String> {

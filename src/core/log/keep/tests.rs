@@ -84,6 +84,33 @@ fn a_log_that_cannot_be_kept_holds_up_no_other() {
 }
 
 #[test]
+fn subagents_that_only_their_logs_tell_of_are_kept_with_the_session() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let of = |id: &str, parent: &str| {
+        let path = temp.path().join(format!("rollout-{id}.jsonl"));
+        let meta = format!(r#"{{"type":"session_meta","payload":{{"id":"{id}"{parent}}}}}"#);
+        let said = r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"keep this"}]}}"#;
+        fs::write(&path, format!("{meta}\n{said}\n")).expect("writes");
+        LogFile {
+            agent: Agent::Codex,
+            id: id.to_owned(),
+            ..log(path)
+        }
+    };
+    let main = of("main", "");
+    let all = [
+        of("inner", r#","parent_thread_id":"outer""#),
+        of("other", ""),
+        of("outer", r#","parent_thread_id":"main""#),
+        main.clone(),
+    ];
+    let mut copies = Vec::new();
+    keep_session(&temp.path().join("kept"), &main, &all, &mut copies).expect("keeps");
+    let ids: Vec<String> = copies.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["main", "outer", "inner"]);
+}
+
+#[test]
 fn a_log_of_any_ending_is_kept() {
     let temp = tempfile::tempdir().expect("a temporary directory");
     for name in ["messages.json", "messages.kept", "messages"] {
