@@ -731,6 +731,8 @@ mod tests {
     fn workspaces_of_openclaw_and_profiles_of_hermes_are_found_where_they_are() {
         let home = Home::new();
         home.write(".hermes/profiles/work/memories/MEMORY.md", "one\n");
+        home.write(".hermes/profiles/work/memories/SOUL.md", "# no workspace\n");
+        home.write(".hermes/profiles/work/memories/USER.md", "two\n");
         home.write("claw/MEMORY.md", "# M\n");
         home.write("claw/SOUL.md", "# no memory\n");
         home.write("ops/MEMORY.md", "# M\n");
@@ -745,10 +747,12 @@ mod tests {
         assert_eq!(found, ["hermes@work", "openclaw", "openclaw@ops"]);
         let environment = home.environment("p");
         let found = discover(&environment, &Settings::default(), DiscoveryScope::Project);
-        let claw = &found.stores[1].store;
-        let listed = claw.list().expect("lists").into_iter();
-        let listed: Vec<String> = listed.map(|memory| memory.path).collect();
-        assert_eq!(listed, ["MEMORY.md"]);
+        let listed = |number: usize| -> Vec<String> {
+            let listed = found.stores[number].store.list().expect("lists");
+            listed.into_iter().map(|memory| memory.path).collect()
+        };
+        assert_eq!(listed(0), ["MEMORY.md", "SOUL.md", "USER.md"]);
+        assert_eq!(listed(1), ["MEMORY.md"]);
         for (folder, expected) in [
             ("claw", true),
             (".openclaw/workspace", true),

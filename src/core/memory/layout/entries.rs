@@ -74,7 +74,7 @@ fn is_of_copilot_user(root: &Path) -> bool {
 pub(in crate::core) fn is_workspace(root: &Root) -> bool {
     let name = root.path().file_name();
     name.is_some_and(|name| name.to_string_lossy().starts_with(WORKSPACE))
-        || root.has("SOUL.md")
+        || (root.has("SOUL.md") && limit(root, "MEMORY.md").is_none())
         || (root.has("MEMORY.md") && root.is_dir("memory"))
 }
 
