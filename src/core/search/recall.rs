@@ -588,7 +588,7 @@ fn speech_weight(kind: MessageKind, origin: Origin) -> f32 {
     match (origin, kind) {
         (Origin::Injected, _) => 0.7,
         (_, MessageKind::ToolResult) => 0.5,
-        (_, MessageKind::Thinking | MessageKind::Notice) => 0.85,
+        (_, MessageKind::Thinking | MessageKind::Notice) => 0.75,
         _ => 1.0,
     }
 }

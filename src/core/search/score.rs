@@ -26,11 +26,11 @@ pub(in crate::core) const FROM_AFTER: [f32; 3] = [0.4, 0.2, 0.1];
 /// The share that each passage gets of the best contributions in its conversation.
 const CONVERSATION: f32 = 0.15;
 /// The part of the score that depends on how many of the words are covered.
-const COVERAGE: f32 = 0.4;
+const COVERAGE: f32 = 0.3;
 /// The weight of another form of a word.
 const OTHER_FORM: f32 = 0.85;
 /// The exponent of the inverse document frequency: below 1, one rare word counts less.
-const RARE: f32 = 0.9;
+const RARE: f32 = 0.8;
 /// The weight of the nearness of words.
 const NEARNESS: f32 = 0.2;
 /// The weights of a session's best message and of those after it: what was done in a session is
