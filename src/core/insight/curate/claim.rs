@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::document::Document;
+use crate::core::memory::Memory;
 use crate::core::text::file_name;
 
 /// Words that say of what a sentence names that it is past. Whole words where the script has
@@ -14,11 +15,12 @@ use crate::core::text::file_name;
 static PAST: LazyLock<Regex> = LazyLock::new(|| {
     let words = [
         // English
-        "legacy|deprecated|obsolete|former|formerly|previously|renamed|rename|removed|deleted",
+        "legacy|deprecat(?:ed|es?|ion)|relocat(?:ed|es?|ion)|delete|obsolete|former|formerly|previously|renamed|rename|removed|deleted",
         "dropped|retired|replaced|superseded|historical|historically|no longer|used to|old|gone",
         "eol|end[- ]of[- ]life|merged|folded into|moved to|moved into|stale|dead|defunct|retracted",
         "absorbed|predat(?:es|ed|ing)|ported (?:from|to|into)|migrated (?:from|to|into)",
         "pre-?(?:split|rewrite|rename|migration|fix)|does(?: not|n['’]t) exist",
+        "(?:do not|don['’]t|never) use",
         "v\\d+(?:\\.\\d+)*\\b[^;]{0,160}?\\b(?:kept|had|did|used|called|ran|printed|lived|sat)",
         // German
         "früher\\w*|ehemals|ehemalige?\\w*|gelöscht\\w*|entfernt\\w*|umbenannt\\w*|veraltet\\w*",
@@ -97,7 +99,7 @@ static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A name of a file in which everything is a record.
 static RECORD_FILE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[^a-z])(?:archives?|change-?log|work-?log|training-?log|journal|diary|(?:last|latest|current|this)[_-]?session|hand-?off)(?:[^a-z]|$)")
+    Regex::new(r"(?i)(?:^|[^a-z])(?:archives?|legacy|retired|change-?log|work-?log|training-?log|journal|diary|(?:last|latest|current|this)[_-]?session|hand-?off)(?:[^a-z]|$)")
         .expect("a valid pattern")
 });
 
@@ -112,6 +114,10 @@ static CHANGE_LOG: LazyLock<Regex> = LazyLock::new(|| {
 
 static DATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b\d{4}-\d{2}(?:-\d{2})?").expect("a valid pattern"));
+
+static DATE_IN_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^0-9])20\d\d[-_]?[01]\d[-_]?[0-3]\d(?:[^0-9]|$)").expect("a valid pattern")
+});
 
 /// Words with which an entry says that its work is finished.
 static FINISHED: LazyLock<Regex> = LazyLock::new(|| {
@@ -138,13 +144,7 @@ pub(super) fn is_claim(document: &Document, range: &Range<usize>) -> bool {
 /// Whether the byte is in a record of what was done: the notes of a day or a session, a change log, an
 /// entry that begins with a date or says that it is finished.
 pub(super) fn is_record(document: &Document, at: usize) -> bool {
-    let memory = &document.memory;
-    let names = [memory.path.as_str(), memory.title.as_str()];
-    let is_dated = names.iter().any(|name| DATE.is_match(name));
-    if is_of_day(&memory.path)
-        || is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
-        || RECORD_FILE.is_match(&memory.path)
-    {
+    if is_record_file(&document.memory) {
         return true;
     }
     let mut headings = document.headings(at).into_iter();
@@ -152,6 +152,26 @@ pub(super) fn is_record(document: &Document, at: usize) -> bool {
         CHANGE_LOG.is_match(heading) || DATE.is_match(heading) && !STATE.is_match(heading)
     };
     headings.any(is_of_record) || document.leads(at).into_iter().any(is_record_lead)
+}
+
+/// Whether a file is a record by its name: of a day or a session, a change log, in an archive.
+pub(super) fn is_record_file(memory: &Memory) -> bool {
+    let names = [memory.path.as_str(), memory.title.as_str()];
+    let is_dated = names.iter().any(|name| DATE.is_match(name));
+    is_of_day(&memory.path)
+        || is_dated && names.iter().any(|name| RECORD_NAME.is_match(name))
+        || RECORD_FILE.is_match(&memory.path)
+}
+
+/// Whether the name of a file has a date.
+pub(super) fn has_date(path: &str) -> bool {
+    DATE_IN_NAME.is_match(file_name(path))
+}
+
+/// Whether the first heading of a text says that the file is past.
+pub(super) fn is_retired(text: &str) -> bool {
+    let title = text.lines().find_map(|line| line.strip_prefix("# "));
+    title.is_some_and(says_past)
 }
 
 /// Whether an entry with this first line is a record.

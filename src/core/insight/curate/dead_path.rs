@@ -146,7 +146,11 @@ fn is_telling(project: &ProjectHistory, document: &Document, token: &Range<usize
         return !(text.starts_with("memory/") && WRITTEN.contains(&end));
     }
     let line = document.line_text(document.line_at(token.start));
+    // Beside a template of a path, a name goes on with its folder.
+    let is_of_template = line.contains("}/") || line.contains(">/");
     !WRITTEN.contains(&end)
+        && !READ_BY_AGENTS.contains(&text)
+        && !is_of_template
         && !line.contains(['├', '└', '│'])
         && project.gone_folders_of(text) < MANY_FOLDERS
         && !project.is_built(text)
@@ -156,6 +160,18 @@ fn is_telling(project: &ProjectHistory, document: &Document, token: &Range<usize
 const WRITTEN: [&str; 17] = [
     "json", "jsonl", "csv", "tsv", "html", "htm", "log", "txt", "db", "sqlite", "pdf", "png",
     "jpg", "svg", "xlsx", "npy", "zip",
+];
+
+/// Names that agents give a meaning, in whatever folder.
+const READ_BY_AGENTS: [&str; 8] = [
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "MEMORY.md",
+    "README.md",
+    "SKILL.md",
+    "SOUL.md",
+    "USER.md",
 ];
 
 /// A bare name that so many folders had says nothing about one of them.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use super::claim::{has_date, is_record_file, is_retired};
 use super::document::Document;
 use super::fix::Fix;
 use super::{Collection, CuratedStore, Evidence, Found, Report, Rule, Severity};
@@ -24,7 +25,7 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let Some(index) = store.index() else {
             continue;
         };
-        if is_generated(&index.text) || store.is_index_remade {
+        if is_generated(&index.text) || store.is_index_remade || is_retired(&index.text) {
             continue;
         }
         let reached = reachable(store, index);
@@ -33,7 +34,10 @@ fn check(collection: &Collection<'_>, report: &mut Report<'_>) {
         let named = NamedMemories::of(&index.text, &left);
         let memories: Vec<Memory> = store.memories().map(|one| one.memory.clone()).collect();
         let is_left = |path: &String| !reached.contains(path.as_str()) && !named.has(path);
+        // A record of a day or in an archive is found by its name.
+        let is_kept_apart = |memory: &Memory| is_record_file(memory) || has_date(&memory.path);
         let orphans = memories.iter().filter(|memory| has_header(memory));
+        let orphans = orphans.filter(|memory| !is_kept_apart(memory));
         let orphans: Vec<&String> = orphans
             .map(|memory| &memory.path)
             .filter(|path| is_left(path))

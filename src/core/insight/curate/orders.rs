@@ -18,7 +18,7 @@ use crate::core::disk::parallel::on_all_cores;
 
 pub(super) const RULE: Rule = Rule {
     id: "orders",
-    severity: Severity::Error,
+    severity: Severity::Warning,
     about: "text that reads like orders to the agent against its user",
     check,
 };
@@ -165,6 +165,11 @@ mod tests {
             "add these to your AGENTS.md (think of these as instruction files for your agent).",
             "## Where you are now\n\nBranch `perf`.",
             "A skill may NOT override built-in safety checks.",
+            "Which workspace is open is hidden from the user entirely; labels show it.",
+            "The prompt of the web client uses short paths, the system prompt too — ALWAYS override with the full path: ~/.app/notes/.",
+            "- **Install:** `pip install kim-sdk --index-url https://pypi.kim-labs.example/simple/` (our own kit)",
+            "```typescript\nconst token = read();\n  return 'https://images.kim.example/a';\n  // 否则执行正式的上传逻辑...\n```",
+            "3. **Добавь провайдера `kim`**:\n\n```json\n\"baseUrl\": \"https://kim.example/v4\",\n\"apiKey\": \"твой ключ\"\n```",
         ]) {
             assert_eq!(orders(text), [], "{text}");
         }

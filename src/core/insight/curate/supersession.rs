@@ -91,6 +91,8 @@ pub(super) fn renamings(document: &Document) -> Vec<Renaming> {
             };
             let is_arrow = std::ptr::eq(pattern, &*ARROW);
             if is_arrow && !speaks_of_renaming(document, &whole.range())
+                || is_cut(text, &old.range())
+                || is_cut(text, &new.range())
                 || PLANNED.is_match(document.sentence(&whole.range()))
             {
                 continue;
@@ -107,6 +109,14 @@ pub(super) fn renamings(document: &Document) -> Vec<Renaming> {
     }
     found.dedup_by(|a, b| a.old == b.old && a.new == b.new);
     found
+}
+
+/// Whether only a part of a name was found, as of one with other letters, which git prints as numbers.
+fn is_cut(text: &str, name: &Range<usize>) -> bool {
+    let before = text[..name.start].chars().next_back();
+    let after = text[name.end..].chars().next();
+    before.is_some_and(char::is_alphanumeric)
+        || after.is_some_and(|c| c == '\\' || c.is_alphanumeric())
 }
 
 /// The renaming that a commit's subject states.
@@ -296,7 +306,11 @@ pub(super) fn dated(document: &Document) -> Vec<DatedStatement> {
         }
     }
     let progress = PROGRESS.find_iter(text);
-    for words in progress.filter(|words| !document.is_code(words.start())) {
+    let is_name = |words: &regex::Match<'_>| {
+        let after = &text[words.end()..];
+        after.starts_with('-') || after.starts_with(" cap") || after.starts_with(" limit")
+    };
+    for words in progress.filter(|words| !document.is_code(words.start()) && !is_name(words)) {
         let sentence = document.sentence(&words.range());
         // A date in the name of a file dates that file.
         let is_own = |date: &regex::Match<'_>| {

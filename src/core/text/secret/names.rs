@@ -131,7 +131,7 @@ pub(super) const NAMES: &[Name] = &[
     name("パスワード", (Password, Stands::Anyhow), ("パスワード：", "h1mitsu!x"), "パスワード：必須"),
     name("비밀번호", (Password, Stands::Anyhow), ("비밀번호: ", "b1mil!xy"), "비밀번호: 필수"),
     name("passphrase", (Password, Stands::Anyhow), ("KEY_PASSPHRASE=", "correct-horse-battery"), "passphrase: optional"),
-    name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12; First pass: src/v2-rewrite1, Lektor-Pass → 3-Rollen-Validierung"),
+    name("pass", (Password, Stands::Apart), ("SMTP_PASS=", "m4il(er"), "bypass=enabled compass: north12; First pass: src/v2-rewrite1, gate pass: 124/200, they pass: go test ./v2 Lektor-Pass → 3-Rollen-Validierung"),
     name("pwd", (Password, Stands::AfterSomething), ("DB_PWD=", "x9,y8::z7"), "PWD=/home/kim/shop"),
     name("secret", (Token, Stands::Anyhow), ("client_secret: ", "'8f2c1e9a7b3d'"), "let secret = Secret::new(value);"),
     name("token", (Token, Stands::Anyhow), ("\"access_token\": ", "\"a1b2c3d4e5\""), "let token = \"identifier\""),
@@ -238,10 +238,12 @@ impl Name {
     }
 }
 
-/// Whether `pass` is one of several times that something is gone through: `First pass: …`.
+/// Whether `pass` is one of several times that something is gone through, or what tests do:
+/// `First pass: …`, `they pass: …`.
 fn is_round(scan: &Scan<'_>, from: usize, name: &str) -> bool {
-    const NUMBERS: [&str; 9] = [
-        "first", "second", "third", "next", "last", "final", "test", "each", "one",
+    const NUMBERS: [&str; 20] = [
+        "first", "second", "third", "next", "last", "final", "test", "each", "one", "they",
+        "tests", "must", "all", "gate", "gates", "check", "checks", "should", "to", "will",
     ];
     let at = name.len().checked_sub("pass".len());
     let Some((before, word)) = at.and_then(|at| name.split_at_checked(at)) else {

@@ -177,13 +177,17 @@ fn is_field(line: &str) -> bool {
 const LONGEST: usize = 1500;
 const MOST_ACTS: usize = 16;
 
-/// Cuts a block into sentences. A full stop in a code span ends none, nor does that of a number of a list.
+/// Cuts a block into sentences, of which a line of code is one. A full stop in a code span ends none,
+/// nor does that of a number of a list.
 fn sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     let words = &text[block.clone()];
-    let (mut found, mut start, mut is_code) = (Vec::new(), 0, false);
+    let (mut found, mut start) = (Vec::new(), 0);
+    let (mut is_code, mut is_fenced) = (false, false);
     let mut chars = words.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         is_code ^= c == '`';
+        is_fenced ^= words[at..].starts_with("```") && !words[..at].ends_with('`');
+        let is_line = c == '\n' && is_fenced && !words[..at].ends_with('\\');
         let is_end = match c {
             '。' | '！' | '？' => true,
             '.' | '!' | '?' => {
@@ -193,7 +197,7 @@ fn sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
             }
             _ => false,
         };
-        if is_end && !is_code || at - start >= LONGEST {
+        if is_end && !is_code || is_line || at - start >= LONGEST {
             found.push(block.start + start..block.start + at + c.len_utf8());
             start = at + c.len_utf8();
         }
@@ -267,7 +271,10 @@ impl Sentence {
         let is_near = |act: &Range<usize>| {
             order.all[1..].iter().all(|class| {
                 let mut others = self.known.iter().filter(|known| known.0 == *class);
-                others.any(|(_, other)| other.start.abs_diff(act.start) < REACH)
+                others.any(|(_, other)| {
+                    other.start.abs_diff(act.start) < REACH
+                        && (order.all[0] != Class::Ignore || self.is_one_clause(act, other))
+                })
             })
         };
         let acts = self.known.iter().filter(|known| known.0 == act);
@@ -275,6 +282,13 @@ impl Sentence {
             !self.is_quoted(*class, act.start) && !self.is_negated(*class, act) && is_near(act)
         });
         act.map(|(_, act)| act.start)
+    }
+
+    /// Whether no clause ends between two words.
+    fn is_one_clause(&self, one: &Range<usize>, other: &Range<usize>) -> bool {
+        let between = one.end.min(other.end)..one.start.max(other.start);
+        let between = self.words.get(between).unwrap_or_default();
+        !between.contains(CLAUSE_ENDS)
     }
 
     /// Whether words around an act turn it into its opposite: "never …", "… is forbidden".
