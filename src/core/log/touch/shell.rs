@@ -548,7 +548,7 @@ pub fn home_as_tilde(path: &str) -> Cow<'_, str> {
 fn is_path(word: &str) -> bool {
     !word.is_empty()
         && !word.starts_with(['-', '<', '&'])
-        && !word.starts_with("/dev/")
+        && (!word.starts_with("/dev/") || word.starts_with("/dev/shm/"))
         && !word.contains(['*', '`', '\n', '$'])
 }
 

@@ -40,7 +40,7 @@ impl CuratePane {
 
     fn draw_nothing(&self, frame: &mut Frame<'_>, cx: &PaneContext<'_>) {
         let waived = self.findings.iter().count();
-        let text = match (self.is_loaded, waived) {
+        let text = match (self.is_loaded && self.progress.is_none(), waived) {
             (false, _) => "Checking the memories…".to_owned(),
             (true, 0) => {
                 let memories = self.stores.iter().map(|snapshot| snapshot.memories.len());
