@@ -170,7 +170,7 @@ fn why_names_the_message_and_the_words_before_it() {
     let unknown = home.run("why --session bbbb");
     assert_eq!(
         (unknown.code, unknown.err.as_str()),
-        (2, "tome: session bbbb not found\n")
+        (2, "tome: log bbbb not found\n")
     );
     // Without the log, the history tells who wrote it.
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");
