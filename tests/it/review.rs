@@ -113,7 +113,7 @@ fn what_an_agent_took_away_has_its_session() {
 #[test]
 fn why_names_the_words_in_the_session_that_started_a_subagent() {
     let home = seen_home();
-    let file = home.memory("deploy.md", &format!("{NOTE}Only on Tuesdays\n"));
+    let file = home.memory("deploy.md", format!("{NOTE}Only on Tuesdays\n"));
     let said = [
         ("user", "ask when we deploy"),
         ("assistant", "I shall ask."),
