@@ -10,10 +10,10 @@ use super::args::LogFilter;
 use super::print::{counted, print_error};
 use super::select::say_no_store;
 use super::world::{World, agent_named};
-use crate::core::Result;
 use crate::core::insight::rehome::former_directory;
 use crate::core::insight::sessions::CapturedSession;
-use crate::core::log::{Agent, LogFile, LogLocations, quoted};
+use crate::core::insight::timeline::log_named_by;
+use crate::core::log::{Agent, LogFile, LogLocations, marked_id, quoted};
 use crate::core::memory::catalog::{LogCatalog, LogProvider, LogScope};
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::Layout;
@@ -23,12 +23,23 @@ use crate::core::search::index::{BuildProgress, Corpus, Log, Progress};
 use crate::core::search::read_corpus;
 use crate::core::search::{Sources, search};
 use crate::core::text::time::{self, Edge};
+use crate::core::{Error, Result};
 
 /// The log files that were found, and the corpus of their text.
 pub(super) struct LogCorpus<'a> {
     pub(super) catalog: &'a LogCatalog,
     pub(super) files: &'a [LogFile],
     pub(super) corpus: Corpus,
+}
+
+impl LogCorpus<'_> {
+    /// Returns the number of the log in the corpus that [`LogCatalog::log_named`] finds.
+    pub(super) fn numbered(&self, id: &str) -> Result<usize> {
+        let log = self.catalog.log_named(id)?;
+        let marked = marked_id(&log.id, &log.path);
+        let number = log_named_by(&self.corpus, log.agent, &marked);
+        number.ok_or_else(|| Error::not_found(format!("log {id}")))
+    }
 }
 
 impl AsRef<Corpus> for LogCorpus<'_> {

@@ -23,9 +23,8 @@ use crate::core::insight::timeline::json::{
 use crate::core::insight::timeline::node::NodeId;
 use crate::core::insight::timeline::{
     Child, Node, Records, Teleport, Timeline, VersionedNode, directory, events_between, expand,
-    log_named_by, sessions_of, summarizer,
+    sessions_of, summarizer,
 };
-use crate::core::log::marked_id;
 use crate::core::memory::discover::DiscoveryScope;
 use crate::core::memory::layout::events::TimeSpan;
 use crate::core::memory::layout::format_size;
@@ -94,12 +93,7 @@ pub(super) fn toc(args: &TocArgs, world: &World) -> Reported<'static> {
     let nodes = world.read_corpus(|logs| {
         let (timeline, nodes) = if let Some(id) = args.log.as_deref().or(session) {
             let empty = world.empty_timeline(logs);
-            let found = logs.catalog.log_named(id).and_then(|log| {
-                let marked = marked_id(&log.id, &log.path);
-                let number = log_named_by(&logs.corpus, log.agent, &marked);
-                number.ok_or_else(|| Error::not_found(format!("log {id}")))
-            });
-            match found {
+            match logs.numbered(id) {
                 Ok(number) => {
                     let timeline = empty.refresh(&logs.corpus, |log| log == number, records);
                     let session = timeline.sessions().pop();

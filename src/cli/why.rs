@@ -111,9 +111,9 @@ fn as_json(reason: &Reason, line: Option<usize>) -> Value {
         "use": reason.usage.name(),
         "file": reason.file.display().to_string(),
         "line": line,
-        "words": reason.words.as_ref().map(|(line, text)| json!({
-            "citation": reason.cite(*line),
-            "text": text,
+        "words": reason.words.as_ref().map(|words| json!({
+            "citation": words.citation,
+            "text": words.text,
         })),
     })
 }
@@ -137,10 +137,10 @@ fn print_reason(
     );
     let what = printer.paint(TextStyle::Quiet, &what);
     printer.styled_line(&format!("{line}{citation}  {what}"))?;
-    if let Some((line, words)) = &reason.words {
-        let words: String = safe_line(words).chars().take(SHOWN).collect();
-        printer.line(&format!("  you had said: {words}"))?;
-        printer.painted_line(TextStyle::Quiet, &format!("  {}", reason.cite(*line)))?;
+    if let Some(words) = &reason.words {
+        let said: String = safe_line(&words.text).chars().take(SHOWN).collect();
+        printer.line(&format!("  you had said: {said}"))?;
+        printer.painted_line(TextStyle::Quiet, &format!("  {}", words.citation))?;
     }
     Ok(())
 }
@@ -149,20 +149,12 @@ fn print_reason(
 fn touched_by<'a>(session: &'a str, world: &'a World) -> Reported<'a> {
     let stores = world.stores()?;
     let stores: Vec<&Store> = stores.iter().collect();
-    let found = world.read_whole_corpus(|LogCorpus { corpus, .. }| {
-        let mut logs = corpus.logs().enumerate();
-        let (number, _) = logs.find(|(_, log)| log.id().starts_with(session))?;
-        let calls = calls_of_log(corpus, number, &stores);
-        Some(
-            calls
-                .iter()
-                .map(|call| Reason::of(corpus, call))
-                .collect::<Vec<Reason>>(),
-        )
-    })?;
-    let Some(touched) = found else {
-        return Err(Error::not_found(format!("session {session}")).into());
-    };
+    let touched = world.read_whole_corpus(|logs| {
+        let number = logs.numbered(session)?;
+        let calls = calls_of_log(&logs.corpus, number, &stores);
+        let reasons = calls.iter().map(|call| Reason::of(&logs.corpus, call));
+        Ok::<Vec<Reason>, Error>(reasons.collect())
+    })??;
     let files: Vec<Value> = touched.iter().map(|one| as_json(one, None)).collect();
     let json = json!({ "session": session, "files": files });
     Answer::found(!touched.is_empty(), json, move |printer| {

@@ -202,7 +202,7 @@ class Codex(Client):
         texts = list(strings(request))
         memory = "".join(between(text, "========= MEMORY_SUMMARY BEGINS =========", "\n========= MEMORY_SUMMARY ENDS") for text in texts)
         files = "".join(text for text in texts if text.startswith("# AGENTS.md instructions"))
-        hook = "".join(text for text in texts if text.startswith("Memory in "))
+        hook = "".join(text for text in texts if text.startswith(HOOK))
         return memory + files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     def opening(self, piece, place, first):
@@ -310,19 +310,19 @@ class Copilot(Client):
     def region(self, requests):
         text = "\n".join(strings(requests[0]))
         files = between(text, "</code_search_tools>\n</tools>\n", "<system_notifications>")
-        hook = "".join(text for text in strings(requests[0]) if text.startswith("Memory in "))
+        hook = "".join(text for text in strings(requests[0]) if text.startswith(HOOK))
         return files + ("\n\nHOOK\n\n" + hook if hook else "")
 
     def opening(self, piece, place, first):
         if piece["kind"] == "hook":
             return r"\n\nHOOK\n\n"
         if piece["kind"] == "rule":
-            # The text may begin with line breaks, too.
-            return r"\n{1,2}?(?=%s)" % re.escape(piece["text"])
+            # The text may begin with line breaks, too. For an empty rule alone nothing is sent.
+            return r"\n{1,2}?(?=%s)" % re.escape(piece["text"]) if piece["text"] else r"\n{0,2}"
         return r"\n<custom_instruction>\n"
 
     def closing_of(self, piece):
-        return {"rule": r"\n", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
+        return {"rule": r"\n" if piece["text"] else r"\n?", "hook": ""}.get(piece["kind"], r"\n</custom_instruction>\n")
 
     LIST = r"(\nHere is a list of instruction files.*\| -+ \| -+ \| -+ \|\n(?P<rows>.*?)\n)?"
     # Files further down are named as well, and not sent.
@@ -332,6 +332,10 @@ class Copilot(Client):
 
 CLIENTS = [ClaudeCode, Codex, Gemini, Opencode, Copilot]
 CACHE = pathlib.Path(tempfile.gettempdir())
+# How what the hook says begins.
+HOOK = "Persistent memory is kept in files"
+# Some clients refuse a home in /tmp.
+ROOT = pathlib.Path.home() / ".cache/tome-layouts"
 
 
 class Place:
@@ -579,8 +583,9 @@ def main():
         if not client.path:
             print("not run: %s is not installed (put `%s` on PATH, or set %s)" % (client.name, client.program, client.program.upper()))
             continue
+        ROOT.mkdir(parents=True, exist_ok=True)
         for layout in LAYOUTS:
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory(dir=ROOT, ignore_cleanup_errors=True) as folder:
                 place = Place(folder)
                 layout(place, client)
                 pieces = place.pieces(client)

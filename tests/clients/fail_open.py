@@ -97,10 +97,8 @@ def terminal(client, place, env, more, recorder):
 
 def run(client, state, way):
     """How long it took, and what came of it."""
-    # Some clients refuse a home in /tmp.
-    root = pathlib.Path.home() / ".cache/tome-layouts"
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, ignore_cleanup_errors=True) as folder:
+    context.ROOT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=context.ROOT, ignore_cleanup_errors=True) as folder:
         place = context.Place(folder)
         place.git("init", "-q")
         program = place.home / "bin/tome"

@@ -358,7 +358,7 @@ def sent(client, place):
 
 def one(client, seed):
     # Gemini CLI takes no settings from a folder that others may write to, such as /tmp.
-    folder = pathlib.Path.home() / ".cache/tome-layouts" / ("%s-%d" % (client.name, seed))
+    folder = context.ROOT / ("%s-%d" % (client.name, seed))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:

@@ -19,6 +19,9 @@ TOME = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parent.parent / "
 LESSON = {"type": "semantic", "title": "Retry with jitter", "description": "spread retries", "content": "Random delays.", "tags": ["retry", "success"]}
 EVENT = {"event_id": "e1", "timestamp": 1000, "event_type": "user_message", "role": "user", "text": "the first event"}
 
+# Tools that walk the timeline of the sessions, which a store of events is one of.
+TIMELINE = {"get_toc_root", "get_node", "browse_toc", "teleport_query", "expand_grip"}
+
 # For each layout: the files that are there, and every tool with arguments and what the answer must hold.
 LAYOUTS = {
     "index": ({"MEMORY.md": "# Memory\n\n(empty)\n"}, [
@@ -32,9 +35,9 @@ LAYOUTS = {
     "facts": ({"facts/user.md": "# User\n\n> Summary: who\n\n- Name: Kim\n"}, [
         ("memory_list", {}, "facts/user.md"),
         ("memory_read", {"path": "facts/user.md"}, "Kim"),
-        ("memory_write", {"path": "facts/project.md", "content": "# P\n\n> Summary: p\n"}, "facts/project.md"),
+        ("memory_write", {"path": "facts/project.md", "content": "# P\n\n> Summary: p\n"}, "\"success\":true"),
         ("memory_patch", {"path": "facts/user.md", "patches": [{"oldText": "Kim", "newText": "Lee"}]}, "\"appliedCount\":1"),
-        ("memory_append", {"path": "episodes/2026-02.md", "entry": "## A\n- Summary: did a\n"}, "episodes/2026-02.md"),
+        ("memory_append", {"path": "episodes/2026-02.md", "entry": "## A\n- Summary: did a\n"}, "\"success\":true"),
         ("recall_memory", {"query": "Lee"}, "Citation: facts/user.md#L5"),
     ]),
     "session": ({"messages.jsonl": json.dumps({"type": "session", "version": 1, "id": "s", "cwd": "/p"}) + "\n" + json.dumps(
@@ -91,7 +94,7 @@ async def every_tool(home):
         made(store, files)
         async with served(home, "--store", str(store)) as session:
             offered = {tool.name for tool in (await session.list_tools()).tools}
-            assert offered == {name for name, _, _ in calls}, (layout, offered)
+            assert offered - TIMELINE == {name for name, _, _ in calls}, (layout, offered)
             for name, given, expected in calls:
                 result = await session.call_tool(name, given)
                 assert not failed(result) and expected in texts(result), (layout, name, given, texts(result))
@@ -173,7 +176,7 @@ async def a_thousand_calls(home):
             elif kind == 2:
                 assert "Citation: a.md#L6" in texts(await session.call_tool("recall_memory", {"query": "count"})), number
             else:
-                assert not failed(await session.call_tool("memory_list", {})), number
+                assert not failed(await session.call_tool("memory_view", {"target": "index"})), number
 
 
 async def two_clients(home):

@@ -61,8 +61,11 @@ class Place:
         self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TZ": "UTC", "LANG": "C.UTF-8"}
         client.prepare(self)
 
+    def run_tome(self, *args):
+        return subprocess.run([str(TOME), *args], cwd=self.project, env=self.env, capture_output=True, text=True)
+
     def tome(self, *args):
-        done = subprocess.run([str(TOME), *args], cwd=self.project, env=self.env, capture_output=True, text=True)
+        done = self.run_tome(*args)
         check(done.returncode == 0, "tome %s: %s" % (" ".join(args), done.stderr))
         return done.stdout
 

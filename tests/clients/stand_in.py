@@ -45,6 +45,10 @@ class StandIn:
         self.server.shutdown()
         self.server.server_close()
 
+    def turns_of(self, _):
+        """The turns from which a request is answered."""
+        return self.turns
+
     def answer(self, path, body):
         try:
             request = json.loads(body)
@@ -57,8 +61,8 @@ class StandIn:
         with self.lock:
             self.requests.append(request)
             number = len(self.requests)
-            scripted = len(request.get("tools") or []) > 1 and self.turns
-            blocks = self.turns.pop(0) if scripted else [{"type": "text", "text": "ok"}]
+            turns = self.turns_of(request) if len(request.get("tools") or []) > 1 else []
+            blocks = turns.pop(0) if turns else [{"type": "text", "text": "ok"}]
         blocks = [
             dict(block, id="toolu_%04d%d" % (number, at)) if block["type"] == "tool_use" else block
             for at, block in enumerate(blocks)
@@ -128,11 +132,16 @@ class Recording:
         self.server.shutdown()
         self.server.server_close()
 
+    def turns_of(self, _):
+        """The turns from which a request is answered."""
+        return self.turns
+
     def next(self, request, tools):
         """The next turn for a request of the session itself, which offers tools; `ok` for any other."""
         with self.lock:
             self.requests.append(request)
-            return self.turns.pop(0) if tools > 2 and self.turns else {"text": "ok"}
+            turns = self.turns_of(request) if tools > 2 else []
+            return turns.pop(0) if turns else {"text": "ok"}
 
 
 class Gemini(Recording):

@@ -111,6 +111,40 @@ fn what_an_agent_took_away_has_its_session() {
 }
 
 #[test]
+fn why_names_the_words_in_the_session_that_started_a_subagent() {
+    let home = seen_home();
+    let file = home.memory("deploy.md", format!("{NOTE}Only on Tuesdays\n"));
+    let said = [
+        ("user", "ask when we deploy"),
+        ("assistant", "I shall ask."),
+        ("user", "thank you"),
+        ("assistant", "Asked."),
+        ("user", "said after it had begun"),
+    ];
+    home.claude_log(SESSION, &said);
+    let input = json!({ "file_path": file, "old_string": "ship\n", "new_string": "ship\nOnly on Tuesdays\n" });
+    let call = json!([{ "type": "tool_use", "id": "t1", "name": "Edit", "input": input }]);
+    let records = [
+        home.claude_record(SESSION, 3, "user", "find out when"),
+        home.claude_record(SESSION, 5, "assistant", call),
+    ];
+    let lines = records.into_iter().map(|mut record| {
+        record["isSidechain"] = json!(true);
+        format!("{record}\n")
+    });
+    let path = format!(
+        "{}/{SESSION}/subagents/agent-a1.jsonl",
+        home.claude_folder()
+    );
+    home.file(&path, lines.collect::<String>());
+    let call = home.json("why deploy.md#L8")["calls"][0].clone();
+    assert_eq!(call["citation"], "claude-code:agent-a1#L2");
+    assert_eq!(call["words"]["text"], "thank you");
+    let citation = format!("claude-code:{SESSION}#L3");
+    assert_eq!(call["words"]["citation"], citation);
+}
+
+#[test]
 fn why_names_the_message_and_the_words_before_it() {
     let home = seen_home();
     write_as_agent(&home, &format!("{NOTE}Only on Tuesdays\n"));
@@ -136,7 +170,7 @@ fn why_names_the_message_and_the_words_before_it() {
     let unknown = home.run("why --session bbbb");
     assert_eq!(
         (unknown.code, unknown.err.as_str()),
-        (2, "tome: session bbbb not found\n")
+        (2, "tome: log bbbb not found\n")
     );
     // Without the log, the history tells who wrote it.
     fs::remove_dir_all(home.path().join(".claude")).expect("removed");

@@ -43,7 +43,8 @@ pub use proposal::{add_draft, left_alone};
 pub use queue::{HunkPart, Item, ItemChange, ReviewHunk, queue};
 pub use state::{Note, count, here_before, is_far_behind, waiting_paths};
 pub use why::{
-    KnownFiles, TouchingCall, calls_of_log, calls_touching, memory_meant, words_before_message,
+    KnownFiles, TouchingCall, UserWords, calls_of_log, calls_touching, memory_meant,
+    words_before_message,
 };
 
 #[cfg(test)]

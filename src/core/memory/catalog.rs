@@ -154,7 +154,8 @@ impl LogCatalog {
 
     /// Returns the log with this id, or the only one whose id starts with it; a mark may stand behind
     /// it, and the name of its agent and a colon before it, as in citations. Of several with one id,
-    /// that of the current project is meant.
+    /// that of the current project is meant. Where the log is named otherwise than its session, the
+    /// session's own id means it, too.
     pub fn log_named(&self, name: &str) -> Result<LogFile> {
         let agent = name.split_once(':');
         let agent = agent.and_then(|(agent, id)| Some((Agent::named(agent)?, id)));
@@ -172,6 +173,9 @@ impl LogCatalog {
         let mut found: Vec<&LogFile> = files.iter().filter(is_exact).collect();
         if found.is_empty() {
             found = files.iter().filter(begins).collect();
+        }
+        if found.is_empty() {
+            found = files.iter().filter(|log| is_session(log, id)).collect();
         }
         match found.as_slice() {
             [] => Err(Error::not_found(format!("log {name}"))),
@@ -278,6 +282,20 @@ pub trait LogProvider: Send + Sync {
     fn log_catalog(&self) -> Result<LogCatalog>;
 }
 
+/// Whether this is the id of the session of a log, or its beginning. Gemini CLI names a log by the
+/// session's time and the first eight characters of its id.
+fn is_session(log: &LogFile, id: &str) -> bool {
+    let Some(start) = id.get(..8) else {
+        return false;
+    };
+    log.parent.is_none()
+        && log.id.ends_with(start)
+        && read(log).is_ok_and(|transcript| {
+            let session = transcript.head.session;
+            session.is_some_and(|session| session.starts_with(id))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -332,5 +350,23 @@ mod tests {
         assert_eq!(quote(&format!("{ours}#L2")), None);
         assert_eq!(quote(&format!("{theirs}#L1")), None);
         assert_eq!(quote("some-store:a.md"), None);
+    }
+
+    #[test]
+    fn the_id_of_a_session_means_its_log_of_another_name() {
+        let (home, catalog) = house();
+        let chats = home.path().join(".gemini/tmp/p/chats");
+        let id = "39fb98c2-ae4b-4bef-8b9f-64b031a4e4b0";
+        let head = format!("{{\"sessionId\":\"{id}\",\"kind\":\"main\"}}\n");
+        fs::create_dir_all(chats.join(id)).expect("folders");
+        let name = "session-2026-11-19T23-47-39fb98c2";
+        fs::write(chats.join(name.to_owned() + ".jsonl"), head).expect("a log");
+        let task = "{\"sessionId\":\"task\",\"kind\":\"subagent\"}\n";
+        fs::write(chats.join(id).join("task.jsonl"), task).expect("a log");
+        for given in [id, "39fb98c2-ae4b", "39fb98c2", &format!("gemini:{id}")] {
+            let log = catalog.log_named(given).expect(given);
+            assert_eq!(log.id, name);
+        }
+        assert!(catalog.log_named("39fb98c2-0000").is_err());
     }
 }

@@ -214,8 +214,8 @@ fn facts_of_call(reason: &Reason, now: i64) -> Vec<(String, Role)> {
         reason.tool
     );
     let mut facts = vec![(said, Role::Strong)];
-    if let Some((_, words)) = &reason.words {
-        let words: Vec<&str> = words.split_whitespace().collect();
+    if let Some(words) = &reason.words {
+        let words: Vec<&str> = words.text.split_whitespace().collect();
         facts.push((format!("You had said: {}", words.join(" ")), Role::Text));
     }
     facts.insert(1, (reason.cite(reason.line), Role::Muted));

@@ -279,6 +279,8 @@ mod tests {
             panic!("no call: {late:?}");
         };
         assert_eq!((reason.line, reason.tool.as_str()), (2, "Edit"));
-        assert_eq!(reason.words, Some((1, "Remember the port".to_owned())));
+        let said = reason.words.expect("words");
+        assert_eq!(said.text, "Remember the port");
+        assert!(said.citation.ends_with("#L1"), "{}", said.citation);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::replay::{Replay, Step, lines_of};
 use super::state::State;
-use super::why::{TouchingCall, calls_touching, words_before};
+use super::why::{TouchingCall, UserWords, calls_touching, words_before};
 use crate::core::Result;
 use crate::core::change::history::{ChangeVerb, History, Record};
 use crate::core::disk::revision::Revision;
@@ -15,7 +15,6 @@ use crate::core::log::touch::FileUse;
 use crate::core::memory::store::Store;
 
 use crate::core::search::index::Corpus;
-use crate::core::text::secret::mask;
 
 /// A call that touched a file, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +35,8 @@ pub struct Reason {
     pub usage: FileUse,
     /// The file.
     pub file: PathBuf,
-    /// The line of the user's words before it, and the words, with secrets masked.
-    pub words: Option<(u64, String)>,
+    /// The user's words before it.
+    pub words: Option<UserWords>,
 }
 
 impl Reason {
@@ -54,8 +53,7 @@ impl Reason {
             tool: call.tool.clone(),
             usage: call.usage,
             file: call.path.clone(),
-            words: words_before(corpus, call.log, call.line)
-                .map(|(line, words)| (line, mask(&words))),
+            words: words_before(corpus, call.log, call.line),
         }
     }
 

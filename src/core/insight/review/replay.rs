@@ -27,6 +27,20 @@ const LONGEST_CALL: i64 = 10 * 60 * 1000;
 /// Behind how many calls a text that was seen is tried.
 const MOST_TRIED: usize = 20;
 
+/// A client may write a call down this many milliseconds after tome's server made its change.
+const LOGGED_AFTER: i64 = 1000;
+
+/// Whether a tool of tome's server made a change.
+fn is_by_tool(record: &Record) -> bool {
+    let is_undone = matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo);
+    record.author.door == SERVER && !is_undone
+}
+
+/// Whether a call is one of a tool of tome's.
+fn is_memory_tool(call: &TouchingCall) -> bool {
+    call.tool.contains("memory_")
+}
+
 /// Something that happened to a file.
 pub(super) enum Step<'a> {
     /// An agent's call.
@@ -83,6 +97,13 @@ impl<'a> Replay<'a> {
                 calls.next_if(|call| call.time.is_none_or(|time| time <= record.time))
             {
                 own.push(call);
+            }
+            if is_by_tool(record) && !own.last().is_some_and(|call| is_memory_tool(call)) {
+                let is_late = |call: &&TouchingCall| {
+                    let late = call.time.map(|time| time - record.time);
+                    is_memory_tool(call) && late.is_some_and(|late| late <= LOGGED_AFTER)
+                };
+                own.extend(calls.next_if(is_late));
             }
             let before = Some(before).filter(|_| number == 0);
             replay.take_calls(&own, before, &after);
@@ -174,12 +195,10 @@ impl<'a> Replay<'a> {
         let Step::Call(call) = &self.steps[last] else {
             return None;
         };
-        let is_undone = matches!(record.verb, ChangeVerb::Undo | ChangeVerb::Redo);
-        let is_tool = record.author.door == SERVER && !is_undone;
         let is_recent = call
             .time
             .is_some_and(|time| record.time - time <= LONGEST_CALL);
-        (is_tool && call.tool.contains("memory_") && is_recent).then_some(last)
+        (is_by_tool(record) && is_memory_tool(call) && is_recent).then_some(last)
     }
 
     /// Gives a call the lines that it adds, if tome saw them shortly before and did not know who wrote
@@ -579,6 +598,49 @@ mod tests {
             let told = times(&calls, &change, text);
             assert_eq!(told, [time, time, time, time, 10]);
         }
+    }
+
+    #[test]
+    fn a_call_of_a_tool_may_be_logged_just_after_its_change() {
+        let tool = |mut call: TouchingCall| {
+            call.tool = "tome-memory_write".to_owned();
+            call
+        };
+        let change = |time: i64, before: &str, after: &str| {
+            let (mut record, before, after) = seen(time, before, after);
+            record.author = Author {
+                who: "copilot-cli".to_owned(),
+                door: "mcp".to_owned(),
+            };
+            (record, before, after)
+        };
+        let made = [change(20, "", "its head\nthe first line\n")];
+        let own = [tool(whole(21, "the first line\n"))];
+        assert_eq!(times(&own, &made, "its head\nthe first line\n"), [21, 21]);
+        // A change with a call before it has that one, however soon the next comes.
+        let made = [
+            change(20, "", "its head\nthe first line\n"),
+            change(
+                31,
+                "its head\nthe first line\n",
+                "its head\nthe first line\nthe next line\n",
+            ),
+        ];
+        let next = tool(edit(30, "the first line", "the first line\nthe next line"));
+        let own = [tool(whole(19, "the first line\n")), next];
+        assert_eq!(
+            times(&own, &made, "its head\nthe first line\nthe next line\n"),
+            [19, 19, 30]
+        );
+        // Much later, it is another one.
+        let own = [tool(whole(
+            20 + LOGGED_AFTER + 1,
+            "its head\nthe first line\n",
+        ))];
+        assert_eq!(
+            times(&own, &made[..1], "its head\nthe first line\n"),
+            [-20, -20]
+        );
     }
 
     #[test]

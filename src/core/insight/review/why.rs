@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-use crate::core::insight::timeline::cited_line;
+use crate::core::insight::timeline::{cited_line, log_named_by};
 use crate::core::log::touch::{FileTouch, FileUse, TextEdit, file_touches, text_edit};
 use crate::core::log::{MessageKind, Origin, Role, call_mark};
 use crate::core::memory::layout::Operation;
@@ -328,20 +328,64 @@ fn normal(path: &Path) -> PathBuf {
     made
 }
 
+/// The user's words before a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserWords {
+    /// The message.
+    pub citation: String,
+    /// What it says, with secrets masked.
+    pub text: String,
+}
+
 /// The user's last words before a message that is cited, such as `codex:ID#L12`, with secrets masked.
 pub fn words_before_message(corpus: &Corpus, citation: &str) -> Option<String> {
     let (log, line) = cited_line(corpus, citation)?;
-    words_before(corpus, log, line).map(|(_, words)| mask(&words))
+    words_before(corpus, log, line).map(|words| words.text)
 }
 
-/// The user's last words before a line of a log, with their line.
-pub(super) fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<(u64, String)> {
+/// The user's last words before a line of a log. Before what a subagent did, they are in the session
+/// that started it.
+pub(super) fn words_before(corpus: &Corpus, log: usize, line: u64) -> Option<UserWords> {
+    // A subagent may be started by a subagent; logs may name each other.
+    const DEEPEST: usize = 8;
+    let own = last_words(corpus, log, |at| corpus.line(at) < line);
+    own.or_else(|| {
+        let mut log = log;
+        for _ in 0..DEEPEST {
+            let of = corpus.log(log)?;
+            let (head, _) = of.facts()?;
+            let (start, _) = of.span()?;
+            log = log_named_by(corpus, of.agent()?, &head.parent?)?;
+            let is_before = |at| {
+                let time = corpus.outline(at).and_then(|(time, _)| time);
+                time.is_some_and(|time| time <= start)
+            };
+            let words = last_words(corpus, log, is_before);
+            if words.is_some() {
+                return words;
+            }
+        }
+        None
+    })
+}
+
+/// The last message of a log that the user wrote, of those that count.
+fn last_words(
+    corpus: &Corpus,
+    log: usize,
+    counts: impl Fn(MessageAt) -> bool,
+) -> Option<UserWords> {
     let said = corpus.messages(log, &[Part::Words]).into_iter();
-    let last = said.filter(|at| corpus.line(*at) < line).rfind(|at| {
+    let last = said.filter(|at| counts(*at)).rfind(|at| {
         let marks = corpus.outline(*at).map(|(_, marks)| marks);
         marks == Some((Role::User, MessageKind::Text, Origin::Written))
     });
-    corpus.message(last?, |message| (message.line, message.text.to_owned()))
+    let log = corpus.log(log)?;
+    let (agent, id) = (log.agent()?.name(), log.cited_id());
+    corpus.message(last?, |message| UserWords {
+        citation: format!("{agent}:{id}#L{}", message.line),
+        text: mask(message.text),
+    })
 }
 
 #[cfg(test)]

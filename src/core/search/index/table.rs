@@ -18,7 +18,7 @@ use crate::core::log::reader::{ReadOutcome, ReadPosition};
 use crate::core::log::{Agent, Carry, Head, LogFile, Skipped};
 
 /// The version of the cache; one of another version is built anew.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// The beginning of the names of tables.
 const PREFIX: &str = "logs.";
 

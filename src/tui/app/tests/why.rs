@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{TestApp, has};
 use crate::core::change::history::{Author, Origin};
 use crate::core::insight::curate::{Evidence, Finding, Severity};
-use crate::core::insight::review::{Attributions, LineSource, Reason, WrittenLines};
+use crate::core::insight::review::{Attributions, LineSource, Reason, UserWords, WrittenLines};
 use crate::core::log::touch::FileUse;
 use crate::core::text::diff::Replacement;
 use crate::tui::effect::{CurateJob, Effect, WhyJob};
@@ -102,7 +102,10 @@ fn source(citation: u64) -> Option<Arc<LineSource>> {
         tool: "Edit".to_owned(),
         usage: FileUse::Write,
         file: "/m/auth.md".into(),
-        words: Some((1, "please make it longer".to_owned())),
+        words: Some(UserWords {
+            citation: "claude-code:s1#L1".to_owned(),
+            text: "please make it longer".to_owned(),
+        }),
     })))
 }
 
