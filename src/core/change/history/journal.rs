@@ -3,13 +3,14 @@
 //! The first line gives the schema of the journal and of the versions. After pruning, one line
 //! replaces the removed changes: their number and the memories that they deleted.
 
+use std::collections::HashSet;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::position::FilePosition;
-use super::{DeletedMemory, History, Record};
+use super::{ChangeVerb, DeletedMemory, History, Record};
 use crate::core::disk::foreign::{
     self, LARGEST_LOG, LARGEST_WHOLE, next_line, open_capped, open_regular,
 };
@@ -211,15 +212,29 @@ impl History {
         Ok((records.collect(), after))
     }
 
-    /// The deleted memories, oldest first, those of pruned changes included.
+    /// The deleted memories, oldest first, those of pruned changes included, but not those of undone
+    /// ones.
     pub fn deleted_memories(&self) -> Result<Vec<DeletedMemory>> {
-        let mut deleted = Vec::new();
+        let mut deleted: Vec<(String, DeletedMemory)> = Vec::new();
+        let mut undone: HashSet<String> = HashSet::new();
         self.each_line(|line, _| match line {
-            Line::Change(record) => deleted.extend(record.deleted_memories()),
-            Line::Summary(summary) => deleted.extend(summary.tombstones),
+            Line::Change(record) => {
+                match (&record.of, record.verb) {
+                    (Some(of), ChangeVerb::Undo) => drop(undone.insert(of.clone())),
+                    (Some(of), ChangeVerb::Redo) => drop(undone.remove(of)),
+                    _ => {}
+                }
+                let own = record.deleted_memories();
+                deleted.extend(own.map(|gone| (record.id.clone(), gone)));
+            }
+            Line::Summary(summary) => {
+                let own = summary.tombstones.into_iter();
+                deleted.extend(own.map(|gone| (String::new(), gone)));
+            }
             _ => {}
         })?;
-        Ok(deleted)
+        deleted.retain(|(id, _)| !undone.contains(id));
+        Ok(deleted.into_iter().map(|(_, gone)| gone).collect())
     }
 
     /// The change with this id, or with the only id that starts or ends with it.

@@ -555,6 +555,21 @@ fn a_deleted_memory_that_comes_back_is_shown_as_such() {
 }
 
 #[test]
+fn a_deletion_that_was_undone_is_none() {
+    let fixture = Fixture::new(&[("a.md", "one\n")]);
+    fixture.write_outside("new.md", "Something new.\n");
+    fixture.observe();
+    let told = || fixture.queue().first().map(|item| item.deleted_before);
+    fixture.revert(&["all"]);
+    fixture.replay(Direction::Back);
+    assert_eq!(told(), Some(None));
+    fixture.replay(Direction::Forward);
+    fixture.write_outside("new.md", "Something new.\n");
+    fixture.observe();
+    assert!(told().flatten().is_some());
+}
+
+#[test]
 fn plain_undo_is_about_the_person_s_own_change() {
     let fixture = Fixture::new(&[("a.md", "one\n"), ("b.md", "two\n")]);
     fixture.edit("cli", "a.md", "mine\n");
