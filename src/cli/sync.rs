@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::args::SyncArgs;
-use super::print::{Answer, Reported, Text, print_error, print_note};
+use super::print::{Answer, Reported, Text, counted, print_error, print_note};
 use super::world::World;
 use super::{Failure, Outcome};
 use crate::core::disk::foreign::read_text;
@@ -120,6 +120,8 @@ enum State {
     Status,
     Dry,
     Done,
+    /// What was to be sent is still to be, and what came is not known.
+    Failed,
     /// Nothing is printed.
     Quiet,
 }
@@ -143,8 +145,7 @@ fn told(
     let outcome = Outcome::found(report.failure.is_none());
     let is_plan = matches!(state, State::Status | State::Dry);
     let state = match (state, &report.failure) {
-        // What was to be sent is still to be.
-        (State::Done, Some(_)) => State::Dry,
+        (State::Done, Some(_)) => State::Failed,
         _ => state,
     };
     let mut lines = Vec::new();
@@ -160,7 +161,14 @@ fn told(
         }
     }
     for store in &report.stores {
-        lines.extend(store_lines(store, world, state));
+        let mut same = report.stores.iter().filter(|one| one.name == store.name);
+        let name = match same.nth(1) {
+            Some(_) if state != State::Status => {
+                format!("{} ({})", store.name, world.short_path(&store.root))
+            }
+            _ => store.name.clone(),
+        };
+        lines.extend(store_lines(store, &name, world, state));
     }
     if report.stores.is_empty() && report.failure.is_none() {
         lines.push(
@@ -180,7 +188,7 @@ fn told(
     Answer::ending(outcome, json, Text::Lines(lines))
 }
 
-fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> {
+fn store_lines(store: &StoreReport, name: &str, world: &World, state: State) -> Vec<String> {
     const SHOWN: usize = 40;
     let mut lines = Vec::new();
     let (incoming, outgoing) = modes(store);
@@ -198,18 +206,19 @@ fn store_lines(store: &StoreReport, world: &World, state: State) -> Vec<String> 
     }
     let what = match (state, counts.is_empty()) {
         (State::Status, _) => format!(
-            "{}  {} files shared, incoming {incoming}, outgoing {outgoing}",
+            "{}  {} shared, incoming {incoming}, outgoing {outgoing}",
             world.short_path(&store.root),
-            store.files
+            counted(store.files, "file")
         ),
+        (State::Failed, true) => "nothing to send".to_owned(),
         (_, true) => "up to date".to_owned(),
-        (State::Dry, false) => format!("would be: {}", counts.join(", ")),
+        (State::Dry | State::Failed, false) => format!("would be: {}", counts.join(", ")),
         (State::Done | State::Quiet, false) => counts.join(", "),
     };
     if store.key.is_empty() {
-        lines.push(format!("{}: not shared", store.name));
+        lines.push(format!("{name}: not shared"));
     } else {
-        lines.push(format!("{}: {what}", store.name));
+        lines.push(format!("{name}: {what}"));
     }
     for (motion, path) in store.motions.iter().take(SHOWN) {
         let name = match state {

@@ -892,6 +892,41 @@ fn an_agents_own_place_is_mapped_by_the_project() {
     assert_eq!(two.read(&memory(two, "MEMORY.md")), index);
 }
 
+/// With git or by a name, also in cron, which starts in no project.
+#[test]
+fn what_was_chosen_in_a_project_goes_on_from_anywhere() {
+    let remote = Remote::new();
+    let home = Home::new();
+    machine::make_project(&home.project());
+    home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
+    let at = |folder: &str, args: &[&str]| {
+        let mut command = home.command(args);
+        let output = command.current_dir(home.path().join(folder)).output();
+        String::from_utf8(output.expect("runs").stdout).expect("text")
+    };
+    for (folder, name) in [("project", None), ("plain", Some("Notes"))] {
+        home.file(&format!("{folder}/.memory/MEMORY.md"), "# Memory\n");
+        home.file(&format!("{folder}/.memory/a.md"), "text\n");
+        let add = ["sync", "--add", ".memory"].into_iter();
+        let named = name.into_iter().flat_map(|name| ["--project", name]);
+        at(folder, &add.chain(named).collect::<Vec<_>>());
+        has(at(folder, &["sync"]), ["1 sent"]);
+    }
+    for folder in ["project", "plain"] {
+        home.file(&format!("{folder}/.memory/b.md"), "more\n");
+    }
+    lacks(at("", &["sync", "--dry-run"]), ["not on this machine"]);
+    let told = at("", &["sync"]);
+    has(
+        &told,
+        ["/plain/.memory): 1 sent", "/project/.memory): 1 sent"],
+    );
+    let there = remote.paths();
+    let folders = there.iter().filter_map(|path| path.split('/').nth(1));
+    let folders: std::collections::BTreeSet<&str> = folders.collect();
+    assert_eq!((there.len(), folders.len()), (4, 2), "{there:?}");
+}
+
 /// The program is killed at every step of a sync: of its own, of its changes, before and after every
 /// call of git. The next sync ends as if nothing had happened. By default every seventh step is taken;
 /// with `TOME_SYNC_STRIDE=1` every one.
@@ -982,10 +1017,7 @@ fn the_command_tells_what_it_does() {
     let status = home.ok(&["sync", "--status"]);
     has(
         &status,
-        [
-            "1 files shared, incoming review, outgoing push",
-            "last sync",
-        ],
+        ["1 file shared, incoming review, outgoing push", "last sync"],
     );
     let doctor = home.run(&["doctor"]).out;
     has(&doctor, ["(branch main) as one, last"]);
@@ -998,9 +1030,19 @@ fn the_command_tells_what_it_does() {
     // A sync that fails does not forget it.
     let (there, away) = (remote.path(), remote.path().with_extension("away"));
     std::fs::rename(&there, &away).expect("the remote goes away");
-    assert_eq!(home.run(&["sync"]).code, 1);
+    let failed = home.run(&["sync"]);
+    assert_eq!(failed.code, 1);
+    starts(&failed.out, ".memory: nothing to send\n");
+    assert_eq!(failed.err.lines().count(), 1, "{}", failed.err);
     has(home.ok(&["stores"]), [", synced, 1 held back"]);
     std::fs::rename(&away, &there).expect("the remote is back");
+    home.ok(&["sync", "--stop"]);
+    lacks(home.ok(&["stores"]), ["synced"]);
+    let refused = home.run(&["sync", "--add", ".memory"]);
+    assert_eq!(refused.code, 2);
+    has(&refused.err, ["tome sync --init URL"]);
+    home.ok(&["sync", "--init", &remote.url(), "--machine", "one"]);
+    has(home.ok(&["stores"]), [", synced"]);
     home.ok(&["sync", "--drop", ".memory"]);
     lacks(home.ok(&["stores"]), ["synced"]);
     lacks(home.run(&["doctor"]).out, ["held back"]);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::state::{Chosen, SyncState};
 use super::{NO_REMOTE, Sync};
+use crate::core::disk::trust::real_path;
 use crate::core::log::Agent;
 use crate::core::memory::config::{IncomingMode, OutgoingMode, Settings, Sharing};
 use crate::core::memory::discover::{DiscoveryScope, claude_memory_root, discover};
@@ -46,7 +47,8 @@ impl Sync<'_> {
     pub(super) fn shared(&self, state: &SyncState) -> Vec<SharedHere> {
         let mut stores = self.discovered();
         // A store that has no file yet comes into being with what arrives: Claude Code's memory of
-        // this project, and what was chosen in a folder that is there.
+        // this project, and what was chosen in a folder that is there. What was chosen in another
+        // project and was synced from there is not found from here, and goes on.
         let claude = claude_memory_root(self.environment, self.settings);
         let claude = claude.map(|root| ("claude", root, Layout::Index));
         let chosen = state
@@ -56,7 +58,9 @@ impl Sync<'_> {
         let chosen = chosen.filter(|(_, root, _)| !is_gone(root));
         for (name, root, layout) in claude.into_iter().chain(chosen) {
             let is_known = stores.iter().any(|store| store.root().path() == root);
-            if !is_known && !root.exists() {
+            // A link that took its place since leads to what nobody chose.
+            let is_elsewhere = || state.keys.contains_key(&root) && real_path(&root) == root;
+            if !is_known && (!root.exists() || is_elsewhere()) {
                 stores.extend(Store::open(name, &root, Some(layout)));
             }
         }
@@ -79,7 +83,7 @@ pub(super) fn is_gone(root: &Path) -> bool {
     !root.parent().is_some_and(Path::is_dir)
 }
 
-/// How a store is shared; `None` if it is not.
+/// How a store is shared; `None` if it is not, as without a remote.
 fn sharing_of(
     dir: &Path,
     state: &SyncState,
@@ -89,7 +93,7 @@ fn sharing_of(
     let root = store.root().path();
     // What tome itself keeps is about this machine.
     let is_own = dir.parent().is_some_and(|data| root.starts_with(data));
-    if store.layout() == Layout::Events || is_own {
+    if state.url.is_empty() || store.layout() == Layout::Events || is_own {
         return None;
     }
     let mut listed = settings.stores.iter();
@@ -127,6 +131,9 @@ pub fn shared_among<'a>(
 /// Switches a store on or off in the state in a directory; `project` names a project without git.
 pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> Result<()> {
     let mut state = SyncState::load(dir)?;
+    if is_on && state.url.is_empty() {
+        return Err(Error::refused(store.name(), NO_REMOTE));
+    }
     let chosen = Chosen {
         is_on,
         name: store.name().to_owned(),
@@ -138,7 +145,11 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
         .stores
         .retain(|root, old| old.name != chosen.name || !is_gone(root));
     let root = store.root().path();
-    state.stores.insert(root.to_owned(), chosen);
+    let project = chosen.project.clone();
+    let before = state.stores.insert(root.to_owned(), chosen);
+    if project != before.and_then(|before| before.project) {
+        state.keys.remove(root);
+    }
     if let Some(last) = state.last.as_mut().filter(|_| !is_on) {
         last.held_back.remove(root);
     }
@@ -149,9 +160,6 @@ pub fn choose(dir: &Path, store: &Store, is_on: bool, project: Option<&str>) -> 
 pub fn toggle(dir: &Path, settings: &Settings, store: &Store) -> Result<bool> {
     let state = SyncState::load(dir)?;
     let is_on = sharing_of(dir, &state, settings, store).is_none();
-    if is_on && state.url.is_empty() {
-        return Err(Error::refused(store.name(), NO_REMOTE));
-    }
     let chosen = state.stores.get(store.root().path());
     let project = chosen.and_then(|chosen| chosen.project.as_deref());
     choose(dir, store, is_on, project)?;

@@ -47,6 +47,12 @@ impl Keys<'_> {
         given: Option<&str>,
         known: Option<&str>,
     ) -> Result<StoreKey, String> {
+        let about_given =
+            |given| format!("{} of the project that was named {given}\n", store.name());
+        // What was named is the same wherever it is asked for.
+        if let (Some(given), Some(known)) = (given, known) {
+            return checked(known.to_owned(), about_given(given));
+        }
         let place = self.place(store)?;
         let (project, name) = match place {
             Place::Global(name) => {
@@ -56,11 +62,7 @@ impl Keys<'_> {
             Place::Project { project, name } => (project, name),
         };
         if let Some(given) = given {
-            let key = format!("{}-{name}", slug(given));
-            return checked(
-                key,
-                format!("{name} of the project that was named {given}\n"),
-            );
+            return checked(format!("{}-{name}", slug(given)), about_given(given));
         }
         let here = project.display();
         let first = self.first_commit(&project, known).map_err(|why| {

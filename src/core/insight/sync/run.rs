@@ -287,7 +287,11 @@ impl OneRound<'_> {
         report.notes = there.refusals.lines();
         let ready = ready.iter().map(|one| with_layout_of(&there, one.clone()));
         let ready: Vec<Ready> = ready.collect();
-        let is_here = |key: &&String| ready.iter().any(|ready| ready.key.key == **key);
+        let is_here = |key: &&String| {
+            let mut known = self.remote.state.keys.iter();
+            ready.iter().any(|ready| ready.key.key == **key)
+                || known.any(|(root, known)| known == *key && root.is_dir())
+        };
         let is_elsewhere =
             |(key, store): &(&String, &SharedStore)| !is_here(key) && store.ids().next().is_some();
         let elsewhere = || there.stores.iter().filter(is_elsewhere);

@@ -341,6 +341,9 @@ mod tests {
         let many = (0..50_000).map(|n| format!("100644 blob 1\tstores/x/{n}.md\0"));
         let tree = SharedTree::parse(&many.collect::<String>()).expect("a list");
         assert!(tree.stores["x"].files.is_empty() && tree.refusals.lines().len() == 1);
+        let many = (0..3000).map(|n| format!("100644 blob 1\tstores/s{n}/x.md\0"));
+        let tree = SharedTree::parse(&many.collect::<String>()).expect("a list");
+        assert_eq!((tree.stores.len(), tree.refusals.lines().len()), (2000, 1));
     }
 
     #[test]
