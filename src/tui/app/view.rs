@@ -1,6 +1,7 @@
 //! Drawing of the app: the title line, the panes, the status line.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -46,9 +47,7 @@ impl App {
         let shown = self.panes.iter().enumerate().skip(ground.unwrap_or(0));
         for (at, pane) in shown {
             if at == last && !pane.is_fullscreen() {
-                // Dim everything below a dialog.
-                let quiet = self.theme.style(Role::Muted);
-                frame.buffer_mut().set_style(self.areas.whole, quiet);
+                self.dim(frame.buffer_mut());
             }
             let is_top = at == last;
             let cx = PaneContext { is_top, ..cx };
@@ -58,6 +57,17 @@ impl App {
             pane.view(frame, &cx);
         }
         self.view_status(frame, self.areas.status);
+    }
+
+    /// Dims everything below a dialog: its words, and its lines further than its words.
+    fn dim(&self, buffer: &mut Buffer) {
+        let style = |role| self.theme.style(role);
+        let lines = [Role::Border, Role::BorderFocused, Role::Rule].map(|role| style(role).fg);
+        for position in self.areas.whole.intersection(buffer.area).positions() {
+            let cell = &mut buffer[position];
+            let is_line = lines.contains(&Some(cell.fg));
+            cell.set_style(style(if is_line { Role::Border } else { Role::Muted }));
+        }
     }
 
     fn view_title(&self, frame: &mut Frame<'_>, area: Rect) {

@@ -259,7 +259,13 @@ impl FindPane {
         // A type that is cut says nothing.
         let badge = badge(row, theme).filter(|badge| !is_other && badge.width() <= room);
         first.extend(badge);
-        let base = if look.is_here { Style::new() } else { muted };
+        // A session's title stands in its second line.
+        let is_session = hit.source == HitSource::Messages && hit.role.is_none();
+        let base = if look.is_here || is_session {
+            Style::new()
+        } else {
+            muted
+        };
         let closeness = match row.closeness {
             Closeness::Words => "  ",
             Closeness::Most => "− ",
@@ -293,10 +299,9 @@ impl FindPane {
             Some(Who::Assistant) => (hit.agent.map_or("agent", Agent::short_name), Role::Agent),
             Some(Who::Tool) => ("tool", Role::Tool),
             Some(Who::System) => ("program", Role::Muted),
-            None => ("session", Role::Strong),
+            None => ("session", Role::Muted),
         };
         let mut spans = vec![theme.span(who, role)];
-        // A hit in a whole log has its title in the second line.
         if hit.role.is_some() && !is_other {
             let title = format!(" · {}", escape_line(&hit.title));
             spans.push(Span::styled(title, muted));
