@@ -115,6 +115,11 @@ static CHANGE_LOG: LazyLock<Regex> = LazyLock::new(|| {
 static DATE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b\d{4}-\d{2}(?:-\d{2})?").expect("a valid pattern"));
 
+/// Words of a heading that say of a file that it is used no longer.
+static RETIRED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:retired|deprecated|archived?|superseded)\b").expect("a valid pattern")
+});
+
 static DATE_IN_NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^0-9])20\d\d[-_]?[01]\d[-_]?[0-3]\d(?:[^0-9]|$)").expect("a valid pattern")
 });
@@ -168,10 +173,10 @@ pub(super) fn has_date(path: &str) -> bool {
     DATE_IN_NAME.is_match(file_name(path))
 }
 
-/// Whether the first heading of a text says that the file is past.
+/// Whether the first heading of a text says that the file is used no longer.
 pub(super) fn is_retired(text: &str) -> bool {
     let title = text.lines().find_map(|line| line.strip_prefix("# "));
-    title.is_some_and(says_past)
+    title.is_some_and(|title| RETIRED.is_match(title))
 }
 
 /// Whether an entry with this first line is a record.
